@@ -1,0 +1,58 @@
+/*
+ * Every bound of the host in one place. A limit that is not here does not
+ * exist; each one has a test that crosses it. Sizes are bytes, times are what
+ * the suffix says.
+ */
+#ifndef PGFLOW_BASE_LIMITS_H
+#define PGFLOW_BASE_LIMITS_H
+
+#define LIMIT_KIB 1024
+#define LIMIT_MIB (1024 * 1024)
+
+/* Text. */
+#define LIMIT_ERROR_TEXT 4096    /* a struct error; a task's error text */
+#define LIMIT_SLUG 128           /* flow, step and alias names, without the NUL */
+#define LIMIT_QUEUE_NAME 47      /* PGMQ's own limit, without the NUL */
+#define LIMIT_FUNCTION_NAME 256  /* worker_functions.function_name */
+#define LIMIT_UUID_TEXT 36       /* without the NUL */
+#define LIMIT_NEAREST_DISTANCE 3 /* edits beyond which no name is offered */
+
+/* Payloads and frames. */
+#define LIMIT_PAYLOAD_DEFAULT_MIB 16
+#define LIMIT_PAYLOAD_MAX_MIB 256 /* largest --max-payload: jsonb stops at 256 MiB anyway */
+#define LIMIT_FRAME_OVERHEAD (64 * LIMIT_KIB) /* a frame: this plus two payloads */
+#define LIMIT_JSON_DEPTH 512
+#define LIMIT_TASK_STDERR (64 * LIMIT_KIB) /* logged of one task's stderr */
+#define LIMIT_STDERR_TAIL (4 * LIMIT_KIB)  /* kept of it for the error of a died handler */
+
+/* Modules. */
+#define LIMIT_MODULES 64
+#define LIMIT_STEPS 1000
+#define LIMIT_DESCRIPTOR_PATTERN (64 * LIMIT_KIB)
+#define LIMIT_DESCRIPTOR_TEXT (4 * LIMIT_KIB)
+#define LIMIT_DESCRIPTOR_JSON (160 * LIMIT_MIB) /* 1000 steps with two full patterns */
+
+/* Worker. */
+#define LIMIT_CONCURRENCY 1000
+#define LIMIT_BATCH 1000
+#define LIMIT_DB_CONNECTIONS 2
+#define LIMIT_MISSING_PAIRS_SHOWN 20
+#define LIMIT_FOREIGN_IDS_SHOWN 20
+#define LIMIT_RESULTS_BUFFERED_MIB 256 /* results kept while the database is away */
+
+/* Log. */
+#define LIMIT_LOG_LINE (16 * LIMIT_KIB)
+#define LIMIT_LOG_VALUE (4 * LIMIT_KIB)
+#define LIMIT_LOG_WAIT_MS                                                                          \
+    50 /* one line waits this long for a full pipe, then it is dropped and counted */
+
+/* Database. */
+#define LIMIT_DB_CALLS_QUEUED 256 /* calls waiting on one connection */
+#define LIMIT_DB_STATEMENT_MIB                                                                     \
+    1024 /* one statement with its parameters; PostgreSQL stops at 1 GiB */
+#define LIMIT_DB_RECONNECT_MS 5000    /* longest pause between two attempts */
+#define LIMIT_DB_CONNECT_ATTEMPT_S 10 /* one attempt at one address */
+#define LIMIT_DB_DEADLINE_MS 30000    /* a call without a deadline of its own */
+#define LIMIT_DB_ADDRESSES 64         /* addresses that the host names of one URL resolve to */
+
+#endif
