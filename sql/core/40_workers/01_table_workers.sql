@@ -1,0 +1,18 @@
+-- One row a worker process and registration. queue_name is the one queue that
+-- it polls, compared by lower(). info = {host, pid, version, modules: [{flow,
+-- file, buildId, sha256}]}. standby: alive, claims nothing, has no pairs.
+create table pgflow.workers (
+  worker_id uuid primary key,
+  queue_name text not null,
+  function_name text not null,
+  started_at timestamptz not null default clock_timestamp(),
+  deprecated_at timestamptz,
+  stopped_at timestamptz,
+  last_heartbeat_at timestamptz not null default clock_timestamp(),
+  standby boolean not null default false,
+  info jsonb not null default '{}'
+);
+
+create index workers_queue_idx on pgflow.workers (lower(queue_name)) where stopped_at is null;
+create index workers_function_idx on pgflow.workers (function_name) where stopped_at is null;
+create index workers_heartbeat_idx on pgflow.workers (last_heartbeat_at);
