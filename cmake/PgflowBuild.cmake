@@ -64,7 +64,8 @@ function(pgflow_unit_test name)
   pkg_check_modules(CRITERION REQUIRED IMPORTED_TARGET criterion)
   add_executable(unit_${name} ${arg_SOURCES})
   target_link_libraries(unit_${name} PRIVATE pgflow_flags ${arg_LINKS} PkgConfig::CRITERION)
-  target_compile_options(unit_${name} PRIVATE -Wno-conversion)
+  # Criterion's macros convert; the flag must come after those of pgflow_flags.
+  set_source_files_properties(${arg_SOURCES} PROPERTIES COMPILE_OPTIONS -Wno-conversion)
   set_target_properties(unit_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                         "${CMAKE_BINARY_DIR}/tests/unit")
   add_test(NAME unit.${name} COMMAND unit_${name})

@@ -1,0 +1,146 @@
+#include "cli/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "cli/option_layer.h"
+#include "cli/option_table.h"
+#include "cli/option_value.h"
+
+/* A configuration file larger than this is something else. */
+enum { CONFIG_MAX = 1024 * 1024 };
+
+/* Highest precedence first. */
+enum { LAYER_ARGUMENTS, LAYER_ENVIRONMENT, LAYER_CONFIG, LAYER_COUNT };
+
+static bool read_file(const char *path, struct buf *text, struct error *error)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return error_set(error, ERROR_USAGE, "--config: cannot open '%s': %s", path,
+                         strerror(errno));
+
+    char piece[4096];
+    size_t size;
+    while ((size = fread(piece, 1, sizeof piece, file)) > 0 && buf_ok(text))
+        buf_put(text, piece, size);
+    bool failed = ferror(file) != 0;
+    fclose(file);
+    if (failed)
+        return error_set(error, ERROR_USAGE, "--config: cannot read '%s'", path);
+    if (!buf_ok(text))
+        return error_set(error, ERROR_USAGE, "--config: '%s' is longer than 1 MiB", path);
+    if (memchr(text->data, '\0', text->size) != NULL)
+        return error_set(error, ERROR_USAGE, "--config: '%s' is not a text file", path);
+    return true;
+}
+
+static const struct option_values *first_given(const struct option_layer *layers,
+                                               const struct option_spec *spec)
+{
+    for (size_t i = 0; i < LAYER_COUNT; i++) {
+        const struct option_values *values = option_layer_get(&layers[i], spec);
+        if (values->count > 0)
+            return values;
+    }
+    return NULL;
+}
+
+static bool read_config(struct option_layer *layers, struct error *error)
+{
+    const struct option_values *config = first_given(layers, option_find("config"));
+    struct buf text;
+    if (config == NULL)
+        return true;
+
+    buf_init(&text, CONFIG_MAX);
+    bool read = read_file(config->items[0], &text, error) &&
+                option_layer_read_config(&layers[LAYER_CONFIG], config->items[0], text.data, error);
+    buf_free(&text);
+    return read;
+}
+
+/* --help and --version answer even when the rest is wrong. */
+static bool wants_answer_only(struct settings *settings, const struct option_layer *arguments)
+{
+    settings->help = option_layer_get(arguments, option_find("help"))->count > 0;
+    settings->version = option_layer_get(arguments, option_find("version"))->count > 0;
+    return settings->help || settings->version;
+}
+
+static bool store_all(struct settings *settings, const struct option_layer *layers,
+                      struct error *error)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option_spec *spec = &option_table[i];
+        const struct option_values *values = first_given(layers, spec);
+        if (values == NULL)
+            option_value_default(settings, spec);
+        else if (!option_value_store(settings, spec, values, error))
+            return false;
+    }
+    return true;
+}
+
+/* An empty DATABASE_URL is none. */
+static bool fall_back_to_database_url(struct settings *settings, char *const environment[],
+                                      struct error *error)
+{
+    static const char name[] = "DATABASE_URL=";
+
+    for (size_t i = 0; environment[i] != NULL; i++) {
+        const char *value = environment[i] + strlen(name);
+        if (strncmp(environment[i], name, strlen(name)) != 0 || *value == '\0')
+            continue;
+        settings->database = strdup(value);
+        return settings->database != NULL || error_out_of_memory(error);
+    }
+    return true;
+}
+
+/* What no single option can tell. */
+static bool complete(struct settings *settings, char *const environment[], struct error *error)
+{
+    if (settings->plugins.count == 0)
+        return error_set(error, ERROR_USAGE,
+                         "no module given; name at least one: --plugin ./flow.so");
+    if (settings->plugins.count > LIMIT_MODULES)
+        return error_set(error, ERROR_USAGE, "--plugin is given %zu times; at most %d modules",
+                         settings->plugins.count, LIMIT_MODULES);
+    if (settings->once && settings->exit_when_idle > 0)
+        return error_set(error, ERROR_USAGE, "--once and --exit-when-idle exclude each other");
+    if (settings->batch_size == 0)
+        settings->batch_size = settings->concurrency;
+    return settings->database != NULL || fall_back_to_database_url(settings, environment, error);
+}
+
+static bool read_layers(struct settings *settings, struct option_layer *layers, int argc,
+                        char *const argv[], char *const environment[], struct error *error)
+{
+    for (size_t i = 0; i < LAYER_COUNT; i++)
+        if (!option_layer_init(&layers[i], error))
+            return false;
+    if (!option_layer_read_arguments(&layers[LAYER_ARGUMENTS], argc, argv, error))
+        return false;
+    if (wants_answer_only(settings, &layers[LAYER_ARGUMENTS]))
+        return true;
+    return option_layer_read_environment(&layers[LAYER_ENVIRONMENT], environment, error) &&
+           read_config(layers, error) && store_all(settings, layers, error) &&
+           complete(settings, environment, error);
+}
+
+bool options_read(struct settings *settings, int argc, char *const argv[],
+                  char *const environment[], struct error *error)
+{
+    struct option_layer layers[LAYER_COUNT] = {{NULL}};
+
+    memset(settings, 0, sizeof *settings);
+    bool read = read_layers(settings, layers, argc, argv, environment, error);
+    for (size_t i = 0; i < LAYER_COUNT; i++)
+        option_layer_finish(&layers[i]);
+    return read;
+}
