@@ -22,6 +22,7 @@ static bool read_options(char **environment, char **argv)
     int argc = 0;
     while (argv[argc] != NULL)
         argc++;
+    settings_finish(&settings);
     error_clear(&error);
     return options_read(&settings, argc, argv, environment, &error);
 }
