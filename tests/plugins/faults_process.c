@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Handlers that misuse what their process has, and one that reports on it. */
+#include "faults.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FD_SEEN = 256 };
+
+extern char **environ;
+
+/* Writes nonsense into every socket it finds: one of them is the host's. */
+int32_t fault_garbage_frame(void *state, const pgf_call *call)
+{
+    static const char garbage[64] = "\xff\xff\xff\xffHTTP/1.1 200 OK\r\n\r\n";
+    long times = param_number(call, "times", 1);
+    (void)state;
+    for (int fd = 0; fd < FD_SEEN; fd++) {
+        struct stat about;
+        if (fstat(fd, &about) != 0 || !S_ISSOCK(about.st_mode))
+            continue;
+        for (long i = 0; i < times; i++)
+            if (write(fd, garbage, sizeof garbage) < 0)
+                break;
+    }
+    return put(call, "\"wrote garbage\"") ? PGF_OK : PGF_ERROR;
+}
+
+int32_t fault_close_all(void *state, const pgf_call *call)
+{
+    (void)state;
+    for (int fd = 0; fd < FD_SEEN; fd++)
+        close(fd);
+    return put(call, "\"closed\"") ? PGF_OK : PGF_ERROR;
+}
+
+/* "kib" (1024) of lines on stderr, or on stdout with "stdout": 1. */
+int32_t fault_flood(void *state, const pgf_call *call)
+{
+    FILE *out = param_number(call, "stdout", 0) != 0 ? stdout : stderr;
+    long lines = param_number(call, "kib", 1024) * 16;
+    (void)state;
+    for (long i = 0; i < lines; i++)
+        fprintf(out, "flood %08ld %.*s\n", i, 48,
+                "................................................");
+    return put_format(call, "%ld", lines) ? PGF_OK : PGF_ERROR;
+}
+
+/* One line on each of stdout, stderr and the four log levels, and one without an end. */
+int32_t fault_print(void *state, const pgf_call *call)
+{
+    static const char *const levels[] = {"debug", "info", "warn", "error"};
+    (void)state;
+    fputs("a line on stdout\n", stdout);
+    fputs("a line on stderr\n", stderr);
+    for (int32_t level = PGF_LOG_DEBUG; level <= PGF_LOG_ERROR; level++)
+        call->host->log(call->host, level, levels[level], strlen(levels[level]));
+    fputs("no newline at the end", stdout);
+    return PGF_OK;
+}
+
+/* Leaves a child that ignores SIGTERM and sleeps "s" (600); with "session": 1 in a session
+ * of its own, with "double": 1 as an orphan. The result is its pid. */
+int32_t fault_fork(void *state, const pgf_call *call)
+{
+    int report[2];
+    pid_t child = -1;
+    (void)state;
+    if (pipe(report) != 0)
+        return PGF_ERROR;
+    pid_t first = fork();
+    if (first == 0) {
+        if (param_number(call, "double", 0) != 0 && fork() != 0)
+            _exit(0);
+        if (param_number(call, "session", 0) != 0)
+            setsid();
+        signal(SIGTERM, SIG_IGN);
+        child = getpid();
+        if (write(report[1], &child, sizeof child) != (ssize_t)sizeof child)
+            _exit(1);
+        close(report[0]);
+        close(report[1]);
+        sleep((unsigned)param_number(call, "s", 600));
+        _exit(0);
+    }
+    close(report[1]);
+    ssize_t got = first > 0 ? read(report[0], &child, sizeof child) : -1;
+    close(report[0]);
+    return got == (ssize_t)sizeof child && put_format(call, "{\"pid\": %d}", (int)child)
+               ? PGF_OK
+               : PGF_ERROR;
+}
+
+static bool put_descriptors(const pgf_call *call)
+{
+    bool first = true;
+    bool ok = put(call, ", \"fds\": [");
+    for (int fd = 0; fd < FD_SEEN && ok; fd++) {
+        struct stat about;
+        if (fstat(fd, &about) != 0)
+            continue;
+        ok = put_format(call, "%s%d", first ? "" : ", ", fd);
+        first = false;
+    }
+    return ok && put(call, "]");
+}
+
+static bool put_environment(const pgf_call *call)
+{
+    bool ok = put(call, ", \"env\": [");
+    for (char **entry = environ; ok && *entry != NULL; entry++)
+        ok = put_format(call, "%s\"%.*s\"", entry == environ ? "" : ", ", (int)strcspn(*entry, "="),
+                        *entry);
+    return ok && put(call, "]");
+}
+
+/* What the sandbox left: ids, limits, descriptors and the names in the environment. */
+int32_t fault_self(void *state, const pgf_call *call)
+{
+    struct rlimit core = {0};
+    struct rlimit memory = {0};
+    struct sigaction pipe_action;
+    (void)state;
+    getrlimit(RLIMIT_CORE, &core);
+    getrlimit(RLIMIT_AS, &memory);
+    sigaction(SIGPIPE, NULL, &pipe_action);
+    bool ok = put_format(call,
+                         "{\"pid\": %d, \"ppid\": %d, \"sid\": %d, \"uid\": %u, \"gid\": %u, "
+                         "\"coreLimit\": %llu, \"memoryLimit\": %llu, \"noNewPrivs\": %d, "
+                         "\"dumpable\": %d, \"sigpipeIgnored\": %s",
+                         (int)getpid(), (int)getppid(), (int)getsid(0), (unsigned)geteuid(),
+                         (unsigned)getegid(), (unsigned long long)core.rlim_cur,
+                         (unsigned long long)memory.rlim_cur,
+                         prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), prctl(PR_GET_DUMPABLE, 0, 0, 0, 0),
+                         pipe_action.sa_handler == SIG_IGN ? "true" : "false");
+    ok = ok && put_descriptors(call) && put_environment(call) && put(call, "}");
+    return ok ? PGF_OK : PGF_ERROR;
+}
