@@ -35,7 +35,7 @@
 /* Worker. */
 #define LIMIT_CONCURRENCY 1000
 #define LIMIT_BATCH 1000
-#define LIMIT_DB_CONNECTIONS 2
+#define LIMIT_DB_CONNECTIONS 8
 #define LIMIT_MISSING_PAIRS_SHOWN 20
 #define LIMIT_FOREIGN_IDS_SHOWN 20
 #define LIMIT_RESULTS_BUFFERED_MIB 256 /* results kept while the database is away */
@@ -49,7 +49,10 @@
 /* Database. */
 #define LIMIT_DB_CALLS_QUEUED 256 /* calls waiting on one connection */
 #define LIMIT_DB_STATEMENT_MIB                                                                     \
-    1024 /* one statement with its parameters; PostgreSQL stops at 1 GiB */
+    1023 /* one statement with its parameters; PostgreSQL stops at 1 GiB */
+#define LIMIT_DB_FINISH_BYTES                                                                      \
+    (64 * LIMIT_MIB) /* outputs in one finish_tasks, unless one alone is larger */
+1024                 /* one statement with its parameters; PostgreSQL stops at 1 GiB */
 #define LIMIT_DB_RECONNECT_MS 5000    /* longest pause between two attempts */
 #define LIMIT_DB_CONNECT_ATTEMPT_S 10 /* one attempt at one address */
 #define LIMIT_DB_DEADLINE_MS 30000    /* a call without a deadline of its own */
