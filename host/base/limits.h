@@ -43,19 +43,15 @@
 /* Log. */
 #define LIMIT_LOG_LINE (16 * LIMIT_KIB)
 #define LIMIT_LOG_VALUE (4 * LIMIT_KIB)
-#define LIMIT_LOG_WAIT_MS                                                                          \
-    50 /* one line waits this long for a full pipe, then it is dropped and counted */
+#define LIMIT_LOG_WAIT_MS 50 /* for a full pipe; then the line is dropped and counted */
 
 /* Database. */
-#define LIMIT_DB_CALLS_QUEUED 256 /* calls waiting on one connection */
-#define LIMIT_DB_STATEMENT_MIB                                                                     \
-    1023 /* one statement with its parameters; PostgreSQL stops at 1 GiB */
-#define LIMIT_DB_FINISH_BYTES                                                                      \
-    (64 * LIMIT_MIB) /* outputs in one finish_tasks, unless one alone is larger */
-1024                 /* one statement with its parameters; PostgreSQL stops at 1 GiB */
-#define LIMIT_DB_RECONNECT_MS 5000    /* longest pause between two attempts */
-#define LIMIT_DB_CONNECT_ATTEMPT_S 10 /* one attempt at one address */
-#define LIMIT_DB_DEADLINE_MS 30000    /* a call without a deadline of its own */
-#define LIMIT_DB_ADDRESSES 64         /* addresses that the host names of one URL resolve to */
+#define LIMIT_DB_CALLS_QUEUED 256                   /* calls waiting on one connection */
+#define LIMIT_DB_STATEMENT_BYTES (1023 * LIMIT_MIB) /* with its parameters: PostgreSQL's own */
+#define LIMIT_DB_FINISH_BYTES (64 * LIMIT_MIB)      /* outputs in one finish_tasks of many items */
+#define LIMIT_DB_RECONNECT_MS 5000                  /* longest pause between two attempts */
+#define LIMIT_DB_CONNECT_ATTEMPT_S 10               /* one attempt */
+#define LIMIT_DB_DEADLINE_MS 30000                  /* a call without a deadline of its own */
+#define LIMIT_DB_ADDRESSES 64                       /* that the host names of one URL resolve to */
 
 #endif
