@@ -52,7 +52,8 @@ bool text_is_queue_name(const char *text)
     if (length == 0 || length > LIMIT_QUEUE_NAME)
         return false;
     for (size_t i = 0; i < length; i++) {
-        if (!is_lower(text[i]) && !is_digit(text[i]) && text[i] != '_')
+        bool inner_hyphen = text[i] == '-' && i > 0 && i + 1 < length && text[i - 1] != '-';
+        if (!is_lower(text[i]) && !is_digit(text[i]) && text[i] != '_' && !inner_hyphen)
             return false;
     }
     return true;

@@ -17,7 +17,8 @@ bool text_is_slug(const char *text);
  * by the host must keep to, so that `flow__step` queues cannot collide. */
 bool text_is_deployment_slug(const char *text);
 
-/* 1 to 47 bytes of lower-case letters, digits and `_`: a canonical queue name. */
+/* 1 to 47 bytes of lower-case letters, digits, `_` and single inner `-`: a canonical queue name,
+ * as pgflow.queues takes it. */
 bool text_is_queue_name(const char *text);
 
 /* 36 characters, 8-4-4-4-12, either case. */
