@@ -30,7 +30,8 @@
 #define LIMIT_STEPS 1000
 #define LIMIT_DESCRIPTOR_PATTERN (64 * LIMIT_KIB)
 #define LIMIT_DESCRIPTOR_TEXT (4 * LIMIT_KIB)
-#define LIMIT_DESCRIPTOR_JSON (160 * LIMIT_MIB) /* 1000 steps with two full patterns */
+#define LIMIT_DESCRIPTOR_STRUCT 4096            /* a size that a module states for its structs */
+#define LIMIT_DESCRIPTOR_JSON (256 * LIMIT_MIB) /* 1000 steps, all texts full, all dependencies */
 
 /* Worker. */
 #define LIMIT_CONCURRENCY 1000

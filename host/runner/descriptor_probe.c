@@ -1,0 +1,61 @@
+#include "runner/descriptor_probe.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Every page of any page size ends on such a border, so a piece that crosses none
+ * is readable as a whole or not at all. */
+enum { SMALLEST_PAGE = 4096 };
+
+static enum probe_result copy_piece(uintptr_t address, void *out, size_t size)
+{
+    struct iovec here = {out, size};
+    struct iovec there = {(void *)address, size}; /* NOLINT(performance-no-int-to-ptr) */
+    ssize_t copied = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+    if (copied == (ssize_t)size)
+        return PROBE_OK;
+    return copied < 0 && errno != EFAULT ? PROBE_REFUSED : PROBE_UNREADABLE;
+}
+
+static size_t up_to_border(uintptr_t address, size_t size)
+{
+    size_t rest = SMALLEST_PAGE - address % SMALLEST_PAGE;
+    return size < rest ? size : rest;
+}
+
+enum probe_result probe_bytes(uintptr_t address, void *out, size_t size)
+{
+    char *at = out;
+    if (address > UINTPTR_MAX - size)
+        return PROBE_UNREADABLE;
+    while (size > 0) {
+        size_t piece = up_to_border(address, size);
+        enum probe_result result = copy_piece(address, at, piece);
+        if (result != PROBE_OK)
+            return result;
+        address += piece;
+        at += piece;
+        size -= piece;
+    }
+    return PROBE_OK;
+}
+
+enum probe_result probe_text(uintptr_t address, char *out, size_t limit, size_t *size)
+{
+    *size = 0;
+    while (*size <= limit) {
+        size_t piece = up_to_border(address + *size, limit + 1 - *size);
+        enum probe_result result = probe_bytes(address + *size, out + *size, piece);
+        if (result != PROBE_OK)
+            return result;
+        const char *end = memchr(out + *size, '\0', piece);
+        if (end != NULL) {
+            *size = (size_t)(end - out);
+            return PROBE_OK;
+        }
+        *size += piece;
+    }
+    return PROBE_TOO_LONG;
+}
