@@ -1,0 +1,120 @@
+"""Databases of the private cluster: one a test, made from a migrated template."""
+
+import os
+import subprocess
+import time
+import uuid
+
+import psycopg2
+import psycopg2.extras
+
+from .paths import CTL, PATIENCE, SOURCE
+
+TEMPLATE = "pgflow_migrated"
+
+
+def url(name):
+    return f"postgresql://{os.environ['PGUSER']}@/{name}?host={os.environ['PGHOST']}&port={os.environ['PGPORT']}"
+
+
+def administer(*statements):
+    connection = psycopg2.connect(url("postgres"))
+    connection.autocommit = True
+    try:
+        with connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+    finally:
+        connection.close()
+
+
+def make_template():
+    administer(f"create database {TEMPLATE}")
+    subprocess.run([CTL, "migrate", "--database", url(TEMPLATE)], check=True, timeout=PATIENCE)
+
+
+class Database:
+    """A database of its own for one test, with autocommit and named columns."""
+
+    def __init__(self, template=TEMPLATE):
+        self.name = "t_" + uuid.uuid4().hex[:12]
+        self.url = url(self.name)
+        administer(f"create database {self.name} template {template}")
+        self._connection = None
+
+    def _cursor(self):
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg2.connect(self.url, cursor_factory=psycopg2.extras.NamedTupleCursor)
+            self._connection.autocommit = True
+        return self._connection.cursor()
+
+    def rows(self, sql, *parameters):
+        with self._cursor() as cursor:
+            cursor.execute(sql, parameters)
+            return cursor.fetchall() if cursor.description else []
+
+    def row(self, sql, *parameters):
+        found = self.rows(sql, *parameters)
+        assert len(found) == 1, f"{len(found)} rows instead of one: {sql}"
+        return found[0]
+
+    def value(self, sql, *parameters):
+        return self.row(sql, *parameters)[0]
+
+    def until(self, sql, *parameters, patience=PATIENCE):
+        """Ask until the answer is true: for changes that no log line announces."""
+        end = time.monotonic() + patience
+        while True:
+            answer = self.value(sql, *parameters)
+            if answer:
+                return answer
+            assert time.monotonic() < end, f"still {answer!r} after {patience:.0f} s: {sql} {parameters}"
+            time.sleep(0.02)
+
+    def start_flow(self, flow, run_input=None):
+        """Start a run and give its id."""
+        return self.value(
+            "select run_id::text from pgflow.start_flow(%s, %s)", flow, psycopg2.extras.Json(run_input or {})
+        )
+
+    def run(self, run_id):
+        return self.row("select * from pgflow.runs where run_id = %s", run_id)
+
+    def wait_run(self, run_id, status="completed", patience=PATIENCE):
+        """Wait for the end of a run and check how it ended."""
+        self.until(
+            "select status <> 'started' from pgflow.runs where run_id = %s", run_id, patience=patience
+        )
+        run = self.run(run_id)
+        assert run.status == status, f"run {run.status}: {self.errors(run_id)}"
+        return run
+
+    def errors(self, run_id):
+        return self.rows(
+            "select step_slug, task_index, status, attempts_count, error_message from pgflow.step_tasks"
+            " where run_id = %s and error_message is not null order by 1, 2",
+            run_id,
+        )
+
+    def task(self, run_id, step, index=0):
+        return self.row(
+            "select * from pgflow.step_tasks where run_id = %s and step_slug = %s and task_index = %s",
+            run_id,
+            step,
+            index,
+        )
+
+    def audit(self):
+        """The invariants of tests/support/audit.sql: no row that breaks one."""
+        found = self.rows((SOURCE / "tests" / "support" / "audit.sql").read_text())
+        assert found == [], f"the audit found: {found}"
+
+    def close(self):
+        if self._connection is not None:
+            self._connection.close()
+        administer(f"drop database if exists {self.name} with (force)")
+
+
+def postgres(verb):
+    """stop, start, restart or crash the private PostgreSQL."""
+    subprocess.run(["pg-control", verb], check=True, timeout=120)

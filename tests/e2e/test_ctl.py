@@ -1,0 +1,135 @@
+"""pgflowctl, the operator's tool."""
+
+import json
+
+from lib.paths import module
+from lib.programs import run_ctl
+
+
+def ctl(database, *arguments):
+    return run_ctl(*arguments, env={"PGFLOW_DATABASE": database.url})
+
+
+def test_help_names_the_commands():
+    result = run_ctl("--help")
+
+    assert result.returncode == 0
+    for command in ("migrate", "inspect", "start", "runs", "run", "workers"):
+        assert command in result.stdout
+
+
+def test_unknown_command_offers_the_nearest():
+    result = run_ctl("migarte")
+
+    assert result.returncode == 64
+    assert "migrate" in result.stderr
+
+
+def test_migrate_makes_the_schema(empty_database):
+    result = ctl(empty_database, "migrate")
+
+    assert result.returncode == 0, result.stderr
+    assert empty_database.value("select count(*) from pgflow.flows") == 0
+
+
+def test_migrate_refuses_a_schema_that_is_not_ours(empty_database):
+    empty_database.rows("create schema pgflow")
+    empty_database.rows("create table pgflow.mine ()")
+
+    result = ctl(empty_database, "migrate")
+
+    assert result.returncode == 78, result.stderr
+    assert "pgflow" in result.stderr
+
+
+def test_database_that_is_down_is_69(tmp_path):
+    result = run_ctl("runs", "--database", f"postgresql://postgres@/postgres?host={tmp_path}")
+
+    assert result.returncode == 69, result.stderr
+
+
+def test_inspect_shows_a_module_without_database():
+    text = run_ctl("inspect", module("routed_v2"))
+    machine = run_ctl("inspect", module("routed_v2"), "--json")
+
+    assert (text.returncode, machine.returncode) == (0, 0), text.stderr + machine.stderr
+    for word in ("routed_v2", "routed", "routed_main", "routed_mail", "check", "deliver"):
+        assert word in text.stdout
+    json.loads(machine.stdout)
+
+
+def test_inspect_of_a_bad_module_is_78():
+    result = run_ctl("inspect", module("wrong_magic"))
+
+    assert result.returncode == 78
+    assert "magic" in result.stderr
+
+
+def test_start_and_wait_runs_a_flow_and_run_shows_its_output(database, hosts):
+    hosts.start(queue="chain", plugins=["chain"])
+
+    started = ctl(database, "start", "chain", "--input", "{}", "--wait", "--json")
+    run = database.value("select run_id::text from pgflow.runs")
+    shown = ctl(database, "run", run)
+    output = ctl(database, "run", run, "--output")
+
+    assert started.returncode == 0, started.stderr
+    assert run in started.stdout
+    for word in ("chain", "first", "second", "third", "completed"):
+        assert word in shown.stdout
+    assert json.loads(output.stdout) == database.run(run).output
+
+
+def test_start_of_a_failing_run_with_wait_answers_no(database, hosts):
+    hosts.start(queue="faults", plugins=["faults"])
+
+    result = ctl(database, "start", "faults", "--input", '{"fault": "permanent"}', "--wait")
+
+    assert result.returncode == 1, result.stderr
+
+
+def test_start_reads_its_input_from_a_file(database, hosts, tmp_path):
+    hosts.start(queue="faults", plugins=["faults"])
+    given = tmp_path / "input.json"
+    given.write_text('{"fault": "echo", "n": 9007199254740993}')
+
+    result = ctl(database, "start", "faults", "--input", f"@{given}", "--wait")
+
+    assert result.returncode == 0, result.stderr
+    assert database.value("select input->>'n' from pgflow.runs") == "9007199254740993"
+
+
+def test_start_of_an_unknown_flow_is_refused_by_name(database):
+    result = ctl(database, "start", "nobody", "--input", "{}")
+
+    assert result.returncode != 0
+    assert "nobody" in result.stderr
+
+
+def test_input_that_is_not_json_is_refused(database):
+    result = ctl(database, "start", "chain", "--input", "{not json")
+
+    assert result.returncode == 64
+    assert "input" in result.stderr.lower()
+
+
+def test_workers_lists_hosts_with_queue_and_modules(database, hosts):
+    host = hosts.start(queue="noop", plugins=["noop"])
+
+    text = ctl(database, "workers")
+    machine = ctl(database, "workers", "--json")
+
+    assert text.returncode == 0, text.stderr
+    assert "pgflow-host/noop" in text.stdout and str(host.pid) in text.stdout
+    json.loads(machine.stdout)
+
+
+def test_runs_lists_runs(database, hosts):
+    hosts.start(queue="noop", plugins=["noop"])
+    run = database.start_flow("noop")
+    database.wait_run(run)
+
+    result = ctl(database, "runs")
+
+    assert result.returncode == 0, result.stderr
+    assert run in result.stdout and "completed" in result.stdout

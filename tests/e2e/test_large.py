@@ -1,0 +1,40 @@
+"""Large maps, and inputs that jsonb cannot hold."""
+
+import pytest
+
+from lib.paths import SANITIZED, VALGRIND
+
+pytestmark = pytest.mark.skipif(SANITIZED or VALGRIND, reason="size, not correctness of memory; too slow there")
+
+
+def test_map_over_50000_elements_completes(database, hosts):
+    hosts.start("--concurrency", "100", queue="fan", plugins=["fan"])
+
+    run = database.start_flow("fan", {"n": 50000})
+
+    database.wait_run(run, patience=240)
+    assert database.value("select count(*) from pgflow.step_tasks where run_id = %s and attempts_count = 1", run) == 50002
+    assert database.value("select jsonb_array_length(output) from pgflow.step_states where run_id = %s and step_slug = 'each'", run) == 50000
+    assert database.value("select output->>49999 from pgflow.step_states where run_id = %s and step_slug = 'each'", run) == "99998"
+    assert database.run(run).output == {"count": 50000}
+
+
+def test_two_outputs_beyond_jsonb_fail_the_step_that_wants_both_and_nothing_else(database, hosts):
+    """Two outputs of 130 MiB cannot stand in one object: jsonb stops at 256 MiB."""
+    hosts.start(
+        "--concurrency", "2", "--max-payload", "200", "--handler-memory", "2048", queue="heavy", plugins=["heavy"]
+    )
+
+    run = database.start_flow("heavy", {"mib": 130})
+    small = database.start_flow("heavy", {"mib": 1})
+
+    database.wait_run(run, "failed", patience=180)
+    tasks = {step: database.row(TASK, run, step) for step in ("left", "right", "join")}
+    assert [(tasks[step].status, tasks[step].attempts_count) for step in ("left", "right")] == [("completed", 1)] * 2
+    assert tasks["join"].status == "failed"
+    assert tasks["join"].error_message
+    database.wait_run(small)
+
+
+# Without the outputs: they are large.
+TASK = "select status, attempts_count, error_message from pgflow.step_tasks where run_id = %s and step_slug = %s"

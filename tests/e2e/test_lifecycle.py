@@ -1,0 +1,177 @@
+"""Stopping, standing by, being deprecated: a host leaves nothing half done."""
+
+import signal
+
+from lib.programs import run_host, wait_gone
+from lib.paths import module
+
+
+def faults(hosts, *options, **more):
+    return hosts.start("--concurrency", "2", *options, queue="faults", plugins=["faults"], **more)
+
+
+def start_sleep(database, host, ms, **more):
+    run = database.start_flow("faults", {"fault": "sleep", "ms": ms, **more})
+    database.until(
+        "select status = 'started' from pgflow.step_tasks where run_id = %s and step_slug = 'sleep'", run
+    )
+    return run
+
+
+def worker(database, pid):
+    return database.row("select * from pgflow.workers where (info->>'pid')::int = %s order by started_at desc limit 1", pid)
+
+
+def test_term_lets_handlers_finish_and_marks_the_worker_stopped(database, hosts):
+    host = faults(hosts)
+    run = start_sleep(database, host, 1500)
+
+    host.stop()
+
+    assert database.run(run).status == "completed"
+    assert database.task(run, "sleep").attempts_count == 1
+    assert worker(database, host.pid).stopped_at is not None
+
+
+def test_term_gives_back_what_does_not_finish_in_time_uncounted(database, hosts):
+    host = faults(hosts, "--drain-timeout", "1")
+    run = start_sleep(database, host, 60000)
+
+    host.stop()
+
+    task = database.task(run, "sleep")
+    assert (task.status, task.attempts_count, task.released_count) == ("queued", 0, 1)
+    assert database.value("select vt <= clock_timestamp() from pgmq.q_faults")
+
+
+def test_second_signal_ends_at_once_and_gives_back(database, hosts):
+    host = faults(hosts, "--drain-timeout", "600")
+    run = start_sleep(database, host, 60000)
+
+    host.signal(signal.SIGTERM)
+    host.log.wait("stopping")
+    host.signal(signal.SIGTERM)
+
+    assert host.wait() == 0
+    assert database.task(run, "sleep").status == "queued"
+
+
+def test_no_runner_outlives_its_host(database, hosts):
+    host = faults(hosts)
+    start_sleep(database, host, 60000)
+    runners = host.children()
+
+    host.kill()
+
+    assert runners
+    for pid in runners:
+        wait_gone(pid)
+
+
+def test_once_serves_one_claim_and_exits(database, tmp_path):
+    options = ["--queue", "noop", "--plugin", module("noop"), "--module-dir", tmp_path / "copies"]
+    env = {"PGFLOW_DATABASE": database.url}
+    empty = run_host(*options, "--once", env=env)
+    runs = [database.start_flow("noop") for _ in range(3)]
+
+    served = run_host(*options, "--once", "--batch-size", "2", env=env)
+
+    assert (empty.returncode, served.returncode) == (0, 0), served.stderr
+    states = sorted(database.run(run).status for run in runs)
+    assert states == ["completed", "completed", "started"]
+
+
+def test_exit_when_idle_serves_everything_first(database, tmp_path):
+    options = ["--queue", "chain", "--plugin", module("chain"), "--module-dir", tmp_path / "copies"]
+    env = {"PGFLOW_DATABASE": database.url}
+    run_host(*options, "--once", env=env)
+    runs = [database.start_flow("chain", {"ms": 100}) for _ in range(3)]
+
+    result = run_host(*options, "--exit-when-idle", "1", env=env)
+
+    assert result.returncode == 0, result.stderr
+    for run in runs:
+        assert database.run(run).status == "completed"
+
+
+def test_deprecated_host_finishes_and_exits_0(database, hosts):
+    host = faults(hosts)
+    run = start_sleep(database, host, 1500)
+
+    database.rows("select pgflow.deprecate_workers(array['pgflow-host/faults'])")
+    waiting = database.start_flow("faults", {"fault": "echo"})
+
+    assert host.wait() == 0
+    assert database.run(run).status == "completed"
+    assert database.task(waiting, "echo").status == "queued"
+    assert worker(database, host.pid).stopped_at is not None
+
+
+def test_disabled_host_stands_by_and_serves_again_when_enabled(database, hosts):
+    host = faults(hosts)
+    database.rows("select pgflow.disable_worker_functions(array['pgflow-host/faults'])")
+    host.log.wait("standby")
+    run = database.start_flow("faults", {"fault": "echo"})
+    assert worker(database, host.pid).standby
+
+    database.rows("select pgflow.enable_worker_function('pgflow-host/faults')")
+
+    database.wait_run(run)
+    assert not worker(database, host.pid).standby
+
+
+def test_host_of_a_disabled_function_stands_by_from_the_start(database, hosts):
+    database.rows("select pgflow.insert_worker_function('pgflow-host/faults', 'process')")
+
+    host = faults(hosts, wait=False)
+    host.log.wait("standby")
+
+    assert database.value("select count(*) from pgflow.flows") == 0
+    assert "pgflowctl functions enable" in host.said() or "enable_worker_function" in host.said()
+    database.rows("select pgflow.enable_worker_function('pgflow-host/faults')")
+    host.log.wait("ready")
+    host.stop()
+
+
+def test_host_standing_by_ends_when_deprecated(database, hosts):
+    database.rows("select pgflow.insert_worker_function('pgflow-host/faults', 'process')")
+    host = faults(hosts, wait=False)
+    host.log.wait("standby")
+
+    database.rows("select pgflow.deprecate_workers(array['pgflow-host/faults'])")
+
+    assert host.wait() == 0
+
+
+def test_exit_if_disabled_exits_78(database, tmp_path):
+    database.rows("select pgflow.insert_worker_function('pgflow-host/noop', 'process')")
+
+    result = run_host(
+        "--queue", "noop", "--plugin", module("noop"), "--module-dir", tmp_path / "copies", "--exit-if-disabled",
+        env={"PGFLOW_DATABASE": database.url},
+    )
+
+    assert result.returncode == 78, result.stderr
+    assert "pgflow-host/noop" in result.stderr and "disabled" in result.stderr
+
+
+def test_cancelled_run_stops_its_handler(database, hosts):
+    host = faults(hosts)
+    run = start_sleep(database, host, 600000)
+
+    database.rows("select pgflow.cancel_run(%s, 'changed our mind')", run)
+
+    next_run = database.start_flow("faults", {"fault": "echo"})
+    database.wait_run(next_run)
+    database.until("select count(*) = 0 from pgflow.step_tasks where status = 'started'")
+    assert database.run(run).status == "cancelled"
+    host.stop()
+
+
+def test_usr1_logs_the_state(database, hosts):
+    host = faults(hosts)
+
+    host.signal(signal.SIGUSR1)
+
+    state = host.log.wait("state")
+    assert state["queue"] == "faults"

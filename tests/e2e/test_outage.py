@@ -1,0 +1,86 @@
+"""PostgreSQL goes away while work runs: nothing lost, nothing that had finished runs again."""
+
+import pytest
+
+from lib import database as databases
+
+
+def ran(path):
+    return [tuple(line.split()[:4]) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def each_handler_once(path, tasks):
+    lines = ran(path)
+    assert len(lines) == len(set(lines)), "a handler that had finished ran again"
+    assert len(lines) == tasks
+
+
+def start_load(database, path, runs, ms):
+    return [database.start_flow("chain", {"ms": ms, "file": str(path)}) for _ in range(runs)]
+
+
+def test_twenty_seconds_without_database_lose_and_repeat_nothing(database, hosts, tmp_path):
+    path = tmp_path / "ran"
+    host = hosts.start("--concurrency", "4", queue="chain", plugins=["chain"])
+    runs = start_load(database, path, runs=8, ms=400)
+    database.until("select count(*) >= 4 from pgflow.step_tasks where status = 'completed'")
+
+    databases.postgres("stop")
+    host.log.wait("database_lost")
+    seconds_pass(20)
+    databases.postgres("start")
+
+    for run in runs:
+        database.wait_run(run)
+    each_handler_once(path, tasks=24)
+    assert database.value("select max(attempts_count) from pgflow.step_tasks") == 1
+    assert host.running()
+    host.stop()
+
+
+def seconds_pass(seconds):
+    """The length of the outage is what is tested here; nothing announces it."""
+    import time
+
+    time.sleep(seconds)
+
+
+@pytest.mark.parametrize("verbs", [["restart"], ["crash", "start"]])
+def test_restart_of_postgres_does_not_end_the_host(database, hosts, tmp_path, verbs):
+    path = tmp_path / "ran"
+    host = hosts.start("--concurrency", "4", queue="chain", plugins=["chain"])
+    runs = start_load(database, path, runs=8, ms=200)
+    database.until("select count(*) >= 2 from pgflow.step_tasks where status = 'completed'")
+
+    for verb in verbs:
+        databases.postgres(verb)
+
+    for run in runs:
+        database.wait_run(run)
+    each_handler_once(path, tasks=24)
+    assert host.running()
+
+
+def test_killed_backend_is_reconnected(database, hosts):
+    host = hosts.start(queue="noop", plugins=["noop"])
+
+    database.rows(
+        "select pg_terminate_backend(pid) from pg_stat_activity"
+        " where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'"
+    )
+
+    run = database.start_flow("noop")
+    database.wait_run(run)
+    assert host.running()
+
+
+def test_stop_while_the_database_is_away_still_ends_in_time(database, hosts):
+    host = hosts.start("--drain-timeout", "1", queue="chain", plugins=["chain"])
+    database.start_flow("chain", {"ms": 60000})
+    database.until("select count(*) = 1 from pgflow.step_tasks where status = 'started'")
+    databases.postgres("stop")
+    host.log.wait("database_lost")
+
+    host.stop()
+
+    databases.postgres("start")

@@ -1,0 +1,219 @@
+"""What a start proves before it serves, and how it fails."""
+
+import pytest
+
+from lib import database as databases
+from lib.paths import module
+from lib.programs import run_ctl, run_host
+
+
+def start(url, queue, *modules, options=("--exit-when-idle", "1"), folder=None, env=None):
+    plugins = [part for name in modules for part in ("--plugin", module(name))]
+    return run_host(
+        "--queue", queue, "--module-dir", folder / "copies", "--log-format", "json", *plugins, *options,
+        env={**({"PGFLOW_DATABASE": url} if url else {}), **(env or {})},
+    )
+
+
+def test_database_that_is_down_ends_with_69(tmp_path):
+    url = f"postgresql://postgres@/postgres?host={tmp_path}&port=5432"
+
+    result = start(url, "noop", "noop", options=["--connect-timeout", "1"], folder=tmp_path)
+
+    assert result.returncode == 69, result.stderr
+    assert str(tmp_path) in result.stderr
+
+
+def test_database_that_comes_up_in_time_is_waited_for(database, hosts):
+    databases.postgres("stop")
+    host = hosts.start("--connect-timeout", "60", queue="noop", plugins=["noop"], wait=False)
+    host.log.wait("database_unavailable")
+
+    databases.postgres("start")
+
+    host.log.wait("ready")
+    host.stop()
+
+
+def test_unknown_database_ends_with_78(database, tmp_path):
+    url = database.url.replace(database.name, "nobody_made_this")
+
+    result = start(url, "noop", "noop", folder=tmp_path)
+
+    assert result.returncode == 78, result.stderr
+    assert "nobody_made_this" in result.stderr
+
+
+def test_unknown_role_ends_with_78(database, tmp_path):
+    url = database.url.replace("postgres@", "nobody_made_this@")
+
+    result = start(url, "noop", "noop", folder=tmp_path)
+
+    assert result.returncode == 78, result.stderr
+    assert "nobody_made_this" in result.stderr
+
+
+def test_schema_that_is_missing_ends_with_78_and_says_migrate(empty_database, tmp_path):
+    result = start(empty_database.url, "noop", "noop", folder=tmp_path)
+
+    assert result.returncode == 78, result.stderr
+    assert "pgflowctl migrate" in result.stderr
+
+
+def test_schema_of_a_newer_version_ends_with_78(database, tmp_path):
+    database.rows("insert into pgflow.schema_migrations (version, oldest_host, name) values (9999, 9999, 'later')")
+
+    result = start(database.url, "noop", "noop", folder=tmp_path)
+
+    assert result.returncode == 78, result.stderr
+    assert "9999" in result.stderr
+
+
+def test_database_that_is_not_utf8_ends_with_78(tmp_path):
+    databases.administer(
+        "create database latin template template0 encoding 'LATIN1' lc_collate 'C' lc_ctype 'C'"
+    )
+
+    result = start(databases.url("latin"), "noop", "noop", folder=tmp_path)
+
+    databases.administer("drop database latin with (force)")
+    assert result.returncode == 78, result.stderr
+    assert "UTF8" in result.stderr.replace("UTF-8", "UTF8")
+
+
+def test_shape_that_differs_lists_each_difference(database, tmp_path):
+    database.rows("select pgflow.create_flow('chain', 7)")
+    database.rows("select pgflow.add_step('chain', 'first')")
+    database.rows("select pgflow.add_step('chain', 'other', array['first'], step_type => 'map')")
+    before = database.rows("select * from pgflow.steps order by step_index")
+
+    result = start(database.url, "chain", "chain", folder=tmp_path)
+
+    assert result.returncode == 78, result.stderr
+    for word in ("chain", "second", "other", "third", "new concrete slug"):
+        assert word in result.stderr, result.stderr
+    assert database.rows("select * from pgflow.steps order by step_index") == before
+
+
+def test_coverage_gap_names_the_missing_pair_its_reason_and_the_remedy(database, tmp_path):
+    database.rows(
+        "select pgflow.ensure_deployment(%s::jsonb)",
+        '{"flowSlug": "lost", "queueMode": "routed", "routes": {"only": "routed_main"}, "options": {},'
+        ' "steps": [{"slug": "only", "stepType": "single", "dependencies": [], "options": {},'
+        ' "whenUnmet": "skip", "whenExhausted": "fail",'
+        ' "requiredInputPattern": {"defined": false}, "forbiddenInputPattern": {"defined": false}}]}',
+    )
+
+    result = start(database.url, "routed_main", "routed_v1", folder=tmp_path)
+
+    assert result.returncode == 78, result.stderr
+    for word in ("lost", "only", "active", "--plugin"):
+        assert word in result.stderr, result.stderr
+    assert database.value("select count(*) from pgflow.workers where not standby") == 0
+
+
+def test_queue_of_somebody_else_is_refused_unless_adopted(database, tmp_path):
+    database.rows("select pgmq.create('routed_main')")
+
+    refused = start(database.url, "routed_main", "routed_v1", folder=tmp_path)
+    adopted = start(
+        database.url, "routed_main", "routed_v1", options=["--adopt-queue", "routed_main", "--once"], folder=tmp_path
+    )
+
+    assert refused.returncode == 78, refused.stderr
+    assert "routed_main" in refused.stderr and "--adopt-queue" in refused.stderr
+    assert adopted.returncode == 0, adopted.stderr
+
+
+def test_check_reports_and_changes_nothing(database, tmp_path):
+    result = start(database.url, "noop", "noop", options=["--check"], folder=tmp_path)
+
+    assert result.returncode == 0, result.stderr
+    assert "compiled" in result.stdout + result.stderr
+    assert database.value("select count(*) from pgflow.flows") == 0
+    assert database.value("select count(*) from pgflow.workers") == 0
+    assert database.value("select count(*) from pgflow.worker_functions") == 0
+
+
+def test_check_exits_as_a_start_would(database, tmp_path):
+    database.rows("select pgflow.create_flow('noop')")
+    database.rows("select pgflow.add_step('noop', 'another')")
+
+    result = start(database.url, "noop", "noop", options=["--check"], folder=tmp_path)
+
+    assert result.returncode == 78, result.stderr
+    assert "another" in result.stderr
+
+
+def test_check_reports_a_disabled_function_instead_of_waiting(database, tmp_path):
+    database.rows("select pgflow.insert_worker_function('pgflow-host/noop', 'process')")
+
+    result = start(database.url, "noop", "noop", options=["--check"], folder=tmp_path)
+
+    assert result.returncode == 0, result.stderr
+    assert "disabled" in result.stdout + result.stderr
+
+
+def test_start_tells_each_deployment_by_flow(database, hosts):
+    host = hosts.start(queue="routed_main", plugins=["routed_v1", "routed_v2"])
+
+    first = host.log.wait("deployment", flow="routed_v1")
+    second = host.log.wait("deployment", flow="routed_v2")
+
+    assert (first["compilation"], second["compilation"]) == ("compiled", "compiled")
+    assert len(first["sha256"]) == 64
+    assert first["queue"] == "routed_main"
+
+
+def test_queue_is_inferred_from_a_single_plain_module(database, hosts):
+    host = hosts.start(plugins=["noop"])
+
+    run = database.start_flow("noop")
+
+    database.wait_run(run)
+    assert database.value("select queue_name from pgflow.workers") == "noop"
+    host.stop()
+
+
+def test_configuration_file_alone_starts_a_host(database, hosts, tmp_path):
+    config = tmp_path / "host.conf"
+    config.write_text(
+        f"# one host\nqueue = noop\nplugin = {module('noop')}\nplugin = {module('noop_again')}\n"
+        f"database = {database.url}\nfunction = ours\nno-listen = true\n"
+    )
+
+    refused = run_host("--config", config, "--module-dir", tmp_path / "copies")
+    config.write_text(config.read_text().replace(f"plugin = {module('noop_again')}\n", ""))
+    hosts.start("--config", config, env={"PGFLOW_DATABASE": database.url})
+
+    assert refused.returncode == 78 and "noop_again" in refused.stderr
+    assert database.value("select function_name from pgflow.workers") == "ours"
+
+
+def test_credentials_leave_the_process_list(database, hosts):
+    with_password = database.url.replace("postgres@", "postgres:s3cret@")
+    host = hosts.start("--database", with_password, queue="noop", plugins=["noop"])
+
+    for name in ("cmdline", "environ"):
+        try:
+            with open(f"/proc/{host.pid}/{name}", "rb") as shown:
+                assert b"s3cret" not in shown.read(), name
+        except PermissionError:
+            pass
+    assert "s3cret" not in host.said()
+
+
+@pytest.mark.parametrize("again", ["the same version", "another host"])
+def test_second_start_verifies_what_the_first_compiled(database, tmp_path, again):
+    start(database.url, "noop", "noop", options=["--once"], folder=tmp_path)
+
+    result = start(database.url, "noop", "noop", options=["--once", "--function", again], folder=tmp_path)
+
+    assert result.returncode == 0, result.stderr
+    assert '"compilation":"verified"' in result.stderr.replace(" ", "")
+
+
+def test_migrate_twice_is_harmless(database):
+    result = run_ctl("migrate", "--database", database.url)
+
+    assert result.returncode == 0, result.stderr
