@@ -1,0 +1,50 @@
+-- Deletes a flow with its runs, tasks and messages, and drops the queues that it
+-- owns. Shared queues lose only this flow's active messages. The alias row is the
+-- caller's affair (its foreign key is deferred).
+-- Locks, in lock order: the flow row for update (starts wait, then find nothing),
+-- its runs, its tasks, then messages; the caller holds alias and slug.
+-- Callers: delete_flow_and_data, _compile.
+create function pgflow._delete_flow(flow pgflow.flows)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  own_queues text[];
+begin
+  perform from pgflow.flows f where f.flow_slug = flow.flow_slug for update;
+  perform from pgflow.runs r where r.flow_slug = flow.flow_slug order by r.run_id for update;
+  -- Claims lock tasks alone; deleting under their feet would leave them a message.
+  perform from pgflow.step_tasks t
+  where t.run_id in (select r.run_id from pgflow.runs r where r.flow_slug = flow.flow_slug)
+  order by t.run_id, t.step_slug, t.task_index
+  for update;
+
+  select array_agg(q.queue_name order by q.queue_name) into own_queues
+  from pgflow.queues q
+  where q.owner_flow_slug = flow.flow_slug;
+
+  perform pgflow._archive(array_agg(t.queue_name), array_agg(t.message_id))
+  from pgflow.step_tasks t
+  where t.flow_slug = flow.flow_slug
+    and t.status in ('queued', 'started')
+    and t.queue_name <> all (coalesce(own_queues, '{}'));
+
+  delete from pgflow.step_tasks t
+  using pgflow.runs r
+  where t.run_id = r.run_id and r.flow_slug = flow.flow_slug;
+  delete from pgflow.step_states s
+  using pgflow.runs r
+  where s.run_id = r.run_id and r.flow_slug = flow.flow_slug;
+  delete from pgflow.runs r where r.flow_slug = flow.flow_slug;
+  delete from pgflow.deps d where d.flow_slug = flow.flow_slug;
+  delete from pgflow.steps s where s.flow_slug = flow.flow_slug;
+
+  -- By the spelling that PGMQ has stored.
+  perform pgmq.drop_queue(m.queue_name)
+  from pgmq.meta m
+  where lower(m.queue_name) = any (own_queues);
+  delete from pgflow.queues q where q.owner_flow_slug = flow.flow_slug;
+  delete from pgflow.flows f where f.flow_slug = flow.flow_slug;
+end
+$$;

@@ -1,0 +1,36 @@
+-- Why a flow may not be retired yet, as readable lines; none when it is drained: no
+-- started run (also one whose next step has no task yet), no queued or started task
+-- on any queue, and no alias but its own points at it.
+-- Callers: drain_status, retire_flow (under the lock of the flow row, so that no
+-- start can pass it).
+create function pgflow._drain_blockers(flow_slug text)
+returns text[]
+language sql
+stable
+set search_path = ''
+as $$
+  with live as (
+    select t.queue_name, t.status, count(*) as tasks
+    from pgflow.step_tasks t
+    where t.flow_slug = _drain_blockers.flow_slug and t.status = 'queued'
+    group by t.queue_name, t.status
+    union all
+    select t.queue_name, t.status, count(*)
+    from pgflow.step_tasks t
+    where t.flow_slug = _drain_blockers.flow_slug and t.status = 'started'
+    group by t.queue_name, t.status
+  ),
+  lines (position, line) as (
+    select 1, format('%s started runs', count(*))
+    from pgflow.runs r
+    where r.flow_slug = _drain_blockers.flow_slug and r.status = 'started'
+    having count(*) > 0
+    union all
+    select 2, format('%s %s tasks on queue "%s"', l.tasks, l.status, l.queue_name) from live l
+    union all
+    select 3, format('alias "%s" points at it', a.alias)
+    from pgflow.flow_aliases a
+    where a.active_flow_slug = _drain_blockers.flow_slug and a.alias <> _drain_blockers.flow_slug
+  )
+  select coalesce(array_agg(l.line order by l.position, l.line), '{}') from lines l
+$$;

@@ -1,0 +1,44 @@
+-- What keeps an alias from switching to a flow: queues of its steps without a live
+-- working worker, and live working workers there that lack one of the flow's pairs
+-- (a held pair is a missing one; a worker that registered no pairs covers nothing,
+-- but takes messages). No rows: the test passes. The one test of both doors.
+-- Locks: none; workers come and go.
+-- Callers: activate_flow, offer_activation.
+create function pgflow._switch_gaps(flow_slug text)
+returns table (queue_name text, reason text)
+language sql
+stable
+set search_path = ''
+as $$
+  with target as (
+    select distinct s.queue_name from pgflow.steps s where s.flow_slug = _switch_gaps.flow_slug
+  ),
+  working as (
+    select t.queue_name, w.worker_id, w.function_name
+    from target t
+    join pgflow.workers w on lower(w.queue_name) = t.queue_name and w.stopped_at is null
+    where pgflow._is_live(w) and not w.standby
+  ),
+  lacking as (
+    select w.queue_name, w.worker_id, w.function_name,
+           string_agg(format('"%s"', s.step_slug), ', ' order by s.step_index) as steps,
+           not exists (select from pgflow.worker_task_pairs p where p.worker_id = w.worker_id) as has_no_pairs
+    from working w
+    join pgflow.steps s on s.flow_slug = _switch_gaps.flow_slug and s.queue_name = w.queue_name
+    where not exists (
+      select from pgflow.worker_task_pairs p
+      where p.worker_id = w.worker_id and p.flow_slug = s.flow_slug and p.step_slug = s.step_slug and not p.held)
+    group by w.queue_name, w.worker_id, w.function_name
+  )
+  select t.queue_name, format('queue "%s" has no live worker', t.queue_name)
+  from target t
+  where t.queue_name not in (select w.queue_name from working w)
+  union all
+  select l.queue_name,
+         format(case when l.has_no_pairs
+                  then 'queue "%s": worker %s of function "%s" registered no pairs, so nothing shows that it runs step %s'
+                  else 'queue "%s": worker %s of function "%s" does not run step %s' end,
+                l.queue_name, l.worker_id, l.function_name, l.steps)
+  from lacking l
+  order by 1, 2
+$$;

@@ -1,0 +1,44 @@
+-- Makes the options of a module the stored ones, for claims from then on; running
+-- attempts keep what they were given. shape: the shape or the whole deployment, of
+-- the same structure. Returns what changed, as readable lines.
+-- Locks: alias, slug, the rows of flow and steps.
+-- Errors: 42704 unknown flow; 22023 bad shape; 55000 another structure.
+-- Callers: operators (pgflowctl options).
+create function pgflow.apply_flow_options(flow_slug text, shape jsonb)
+returns text[]
+language plpgsql
+set search_path = ''
+as $$
+declare
+  flow pgflow.flows := pgflow._require_flow(flow_slug);
+  deployment jsonb := pgflow._plain_deployment(flow_slug, shape);
+  differences text[];
+  drift text[];
+begin
+  perform pgflow._check_deployment(deployment, false);
+  differences := pgflow._compare_flow_shapes(deployment, pgflow._get_flow_shape(flow_slug));
+  if differences <> '{}' then
+    raise exception 'the options are not those of flow "%": %', flow_slug, differences[1]
+      using errcode = 'object_not_in_prerequisite_state', detail = array_to_string(differences, e'\n'),
+            hint = 'Give the module that this flow was compiled from.';
+  end if;
+  drift := pgflow._option_drift(flow, deployment);
+
+  update pgflow.flows f
+  set opt_max_attempts = coalesce((deployment -> 'options' ->> 'maxAttempts')::numeric::int, 3),
+      opt_base_delay = coalesce((deployment -> 'options' ->> 'baseDelay')::numeric::int, 5),
+      opt_timeout = coalesce((deployment -> 'options' ->> 'timeout')::numeric::int, 60)
+  where f.flow_slug = apply_flow_options.flow_slug;
+
+  update pgflow.steps s
+  set opt_max_attempts = d.max_attempts,
+      opt_base_delay = d.base_delay,
+      opt_timeout = d.timeout,
+      opt_start_delay = d.start_delay,
+      wants_flow_input = case when deployment -> 'steps' -> d.step_index ? 'wantsFlowInput'
+                           then d.wants_flow_input else s.wants_flow_input end
+  from pgflow._deployment_steps(deployment) as d
+  where s.flow_slug = apply_flow_options.flow_slug and s.step_slug = d.step_slug;
+  return drift;
+end
+$$;
