@@ -121,19 +121,19 @@ static bool refuse_dependency(struct reading *reading, const char *field, const 
                           "the slug of an earlier step; there is none of that name", fix);
 }
 
-/* Reads the k-th name of the list; NULL: the list is over. */
-static bool next_dependency(struct reading *reading, uint32_t step, uint32_t k, const char **name)
+/* Reads the k-th name of the list into reading->text; *last: the list is over. */
+static bool next_dependency(struct reading *reading, uint32_t step, uint32_t k, bool *last)
 {
     char field[48];
     const char *foreign = NULL;
+    size_t size = 0;
     uintptr_t list = (uintptr_t)reading->raw[step].deps;
-    *name = NULL;
     snprintf(field, sizeof field, "deps[%u]", (unsigned)k);
     if (!reading_copy(reading, field_of_step(reading, step, field), list + k * sizeof foreign,
                       &foreign, sizeof foreign))
         return false;
-    return foreign == NULL || reading_text(reading, field_of_step(reading, step, field), foreign,
-                                           LIMIT_DESCRIPTOR_TEXT, name);
+    *last = foreign == NULL;
+    return *last || reading_peek(reading, reading->field, foreign, LIMIT_DESCRIPTOR_TEXT, &size);
 }
 
 /* `seen` has a byte for each step. Each accepted name is another earlier step, so a list
@@ -142,10 +142,11 @@ static bool read_dependencies(struct reading *reading, uint32_t step, uint32_t *
 {
     uint32_t n = 0;
     char field[48];
-    const char *name = NULL;
+    bool last = false;
+    const char *name = reading->text;
     memset(seen, 0, reading->module.n_steps);
-    while (next_dependency(reading, step, n, &name)) {
-        if (name == NULL) {
+    while (next_dependency(reading, step, n, &last)) {
+        if (last) {
             reading->steps[step].deps = deps;
             reading->steps[step].n_deps = n;
             return true;

@@ -9,6 +9,9 @@
  * is readable as a whole or not at all. */
 enum { SMALLEST_PAGE = 4096 };
 
+/* Most texts are slugs: do not copy a page for each. */
+enum { TEXT_PIECE = 256 };
+
 static enum probe_result copy_piece(uintptr_t address, void *out, size_t size)
 {
     struct iovec here = {out, size};
@@ -46,7 +49,8 @@ enum probe_result probe_text(uintptr_t address, char *out, size_t limit, size_t 
 {
     *size = 0;
     while (*size <= limit) {
-        size_t piece = up_to_border(address + *size, limit + 1 - *size);
+        size_t rest = limit + 1 - *size;
+        size_t piece = up_to_border(address + *size, rest < TEXT_PIECE ? rest : TEXT_PIECE);
         enum probe_result result = probe_bytes(address + *size, out + *size, piece);
         if (result != PROBE_OK)
             return result;

@@ -101,13 +101,20 @@ static bool refuse_text(struct reading *reading, const char *field, enum probe_r
                           expected, "terminate it with a NUL");
 }
 
+bool reading_peek(struct reading *reading, const char *field, const char *foreign, size_t limit,
+                  size_t *size)
+{
+    enum probe_result result = probe_text((uintptr_t)foreign, reading->text, limit, size);
+    return result == PROBE_OK ||
+           refuse_text(reading, field, result, (uintptr_t)foreign, *size, limit);
+}
+
 bool reading_text(struct reading *reading, const char *field, const char *foreign, size_t limit,
                   const char **out)
 {
     size_t size = 0;
-    enum probe_result result = probe_text((uintptr_t)foreign, reading->text, limit, &size);
-    if (result != PROBE_OK)
-        return refuse_text(reading, field, result, (uintptr_t)foreign, size, limit);
+    if (!reading_peek(reading, field, foreign, limit, &size))
+        return false;
     char *copy = reading_alloc(reading, size + 1);
     if (copy == NULL)
         return false;

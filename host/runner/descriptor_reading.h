@@ -49,7 +49,12 @@ const char *found_format(struct reading *reading, const char *format, ...) PRINT
 bool reading_copy(struct reading *reading, const char *field, uintptr_t address, void *out,
                   size_t size) MUST_CHECK;
 
-/* Copies text of at most `limit` bytes (at most a pattern's) into *out. */
+/* Reads text of at most `limit` bytes (at most a pattern's) into reading->text, until the
+ * next text is read. */
+bool reading_peek(struct reading *reading, const char *field, const char *foreign, size_t limit,
+                  size_t *size) MUST_CHECK;
+
+/* The same, and *out is a copy that lives as long as the descriptor. */
 bool reading_text(struct reading *reading, const char *field, const char *foreign, size_t limit,
                   const char **out) MUST_CHECK;
 
