@@ -9,24 +9,13 @@ language sql
 stable
 set search_path = ''
 as $$
-  with live as (
-    select t.queue_name, t.status, count(*) as tasks
-    from pgflow.step_tasks t
-    where t.flow_slug = _drain_blockers.flow_slug and t.status = 'queued'
-    group by t.queue_name, t.status
-    union all
-    select t.queue_name, t.status, count(*)
-    from pgflow.step_tasks t
-    where t.flow_slug = _drain_blockers.flow_slug and t.status = 'started'
-    group by t.queue_name, t.status
-  ),
-  lines (position, line) as (
+  with lines (position, line) as (
     select 1, format('%s started runs', count(*))
     from pgflow.runs r
     where r.flow_slug = _drain_blockers.flow_slug and r.status = 'started'
     having count(*) > 0
     union all
-    select 2, format('%s %s tasks on queue "%s"', l.tasks, l.status, l.queue_name) from live l
+    select 2, format('%s %s tasks on queue "%s"', l.tasks, l.status, l.queue_name) from pgflow._live_tasks(flow_slug) as l
     union all
     select 3, format('alias "%s" points at it', a.alias)
     from pgflow.flow_aliases a

@@ -1,0 +1,29 @@
+-- The entries of a manifest as rows, defaults filled in; exactly one of flow_slug
+-- and queue_name (canonical) is set. The manifest has passed _manifest_problems.
+-- Callers: load_manifest, fence_manifest, apply_manifest and their tests.
+create function pgflow._manifest_entries(manifest jsonb)
+returns table (
+  function_name text,
+  flow_slug text,
+  queue_name text,
+  action text,
+  enabled boolean,
+  start_mode text,
+  modules text[]
+)
+language sql
+immutable
+set search_path = ''
+as $$
+  select e.entry ->> 'functionName',
+         e.entry -> 'serves' ->> 'flow',
+         lower(e.entry -> 'serves' ->> 'queue'),
+         e.entry ->> 'action',
+         (e.entry ->> 'enabled')::boolean,
+         e.entry ->> 'startMode',
+         coalesce((
+           select array_agg(distinct lower(m.module) order by lower(m.module))
+           from jsonb_array_elements_text(coalesce(nullif(e.entry -> 'modules', 'null'), '[]')) as m (module)), '{}')
+  from jsonb_array_elements(manifest -> 'entries') with ordinality as e (entry, position)
+  order by e.position
+$$;

@@ -1,0 +1,56 @@
+-- What is wrong with a manifest by itself, as readable lines: fields and words, and
+-- final states that contradict their action. Nothing else reads a manifest before
+-- this is empty.
+-- Callers: load_manifest.
+create function pgflow._manifest_problems(manifest jsonb)
+returns setof text
+language sql
+immutable
+set search_path = ''
+as $$
+  with entries as (
+    select e.entry, e.position - 1 as number,
+           case when e.entry ->> 'functionName' <> '' then format('function "%s"', e.entry ->> 'functionName')
+             else format('entries[%s]', e.position - 1) end as thing
+    from jsonb_array_elements(
+      case jsonb_typeof(manifest -> 'entries') when 'array' then manifest -> 'entries' else '[]' end)
+      with ordinality as e (entry, position)
+  )
+  select 'deployment must be a text that names this deployment'
+  where jsonb_typeof(manifest -> 'deployment') is distinct from 'string' or manifest ->> 'deployment' = ''
+  union all
+  select 'entries must be a list of at least one function' where not exists (select from entries)
+  union all
+  select format('scope is %s: it must be "all" or "handler"', manifest -> 'scope')
+  where coalesce(manifest -> 'scope', '"all"') not in ('"all"', '"handler"')
+  union all
+  select format('%s: %s', e.thing, p.problem)
+  from entries e
+  cross join lateral (values
+    (jsonb_typeof(e.entry -> 'functionName') = 'string' and e.entry ->> 'functionName' <> '',
+     'functionName must be a text'),
+    (e.entry ->> 'action' in ('replace', 'add', 'keep-draining', 'retire'),
+     format('action is %s: it must be replace, add, keep-draining or retire', coalesce(e.entry -> 'action', 'null'))),
+    (jsonb_typeof(e.entry -> 'enabled') = 'boolean',
+     'enabled must say true or false: the final state of the function'),
+    (e.entry ->> 'startMode' in ('process', 'http'),
+     format('startMode is %s: it must be process or http', coalesce(e.entry -> 'startMode', 'null'))),
+    (pgflow._serves_one_thing(e.entry -> 'serves'),
+     'serves must be {"flow": SLUG} or {"queue": NAME}'),
+    (pgflow._is_list_of_texts(e.entry -> 'modules'),
+     'modules must be a list of build-ids or sha256 sums'),
+    (e.entry ->> 'action' <> 'retire' or e.entry -> 'enabled' <> 'true', 'it is retired, and would end enabled'),
+    (e.entry ->> 'action' <> 'keep-draining' or e.entry -> 'enabled' <> 'false',
+     'it is kept for draining, and would end disabled'),
+    (e.entry ->> 'action' <> 'replace' or e.entry ->> 'startMode' <> 'process'
+       or coalesce(e.entry -> 'modules', 'null') not in ('null', '[]'),
+     'it is replaced, and no modules tell its new processes from its old ones')
+  ) as p (is_good, problem)
+  where p.is_good is not true
+  union all
+  select format('function "%s" has %s entries: it must have one', e.entry ->> 'functionName', count(*))
+  from entries e
+  where e.entry ->> 'functionName' <> ''
+  group by e.entry ->> 'functionName'
+  having count(*) > 1
+$$;

@@ -1,0 +1,21 @@
+-- Locks and returns the manifest of a deployment. Errors: 42704 unknown.
+-- Callers: fence_manifest, apply_manifest.
+create function pgflow._require_manifest(deployment text)
+returns pgflow.deployment_manifest
+language plpgsql
+set search_path = ''
+as $$
+declare
+  found_row pgflow.deployment_manifest;
+begin
+  select d.* into found_row
+  from pgflow.deployment_manifest d
+  where d.deployment = _require_manifest.deployment
+  for update;
+  if not found then
+    raise exception 'there is no manifest of deployment "%"', deployment
+      using errcode = 'undefined_object', hint = 'Load it first: select pgflow.load_manifest(...).';
+  end if;
+  return found_row;
+end
+$$;

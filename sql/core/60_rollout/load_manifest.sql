@@ -1,0 +1,42 @@
+-- Loads the manifest of a deployment, {deployment, scope, entries: [{functionName,
+-- serves: {flow | queue}, action, enabled, startMode, modules}]}, and returns its
+-- row. Loading the same again changes nothing; another one of the same name
+-- replaces it until it is fenced or applied. Old manifests stay, for audit.
+-- Locks: the manifest's row.
+-- Errors: 22023 not valid; 55000 a consumer of an affected queue is left out, or
+--         the deployment has begun.
+-- Callers: operators (pgflowctl rollout).
+create function pgflow.load_manifest(manifest jsonb)
+returns pgflow.deployment_manifest
+language plpgsql
+set search_path = ''
+as $$
+declare
+  problems text[] := array(select * from pgflow._manifest_problems(manifest));
+  loaded pgflow.deployment_manifest;
+begin
+  if problems <> '{}' then
+    raise exception 'manifest "%" is not valid: %', coalesce(manifest ->> 'deployment', '(none)'), problems[1]
+      using errcode = 'invalid_parameter_value', detail = array_to_string(problems, e'\n');
+  end if;
+  perform pgflow._raise_manifest_problems(
+    manifest ->> 'deployment', array(select * from pgflow._left_out_functions(manifest)),
+    'Every function that consumes an affected queue needs an entry; "scope": "handler" leaves out the other queues of the same flows.');
+
+  insert into pgflow.deployment_manifest as d (deployment, manifest)
+  values (load_manifest.manifest ->> 'deployment', load_manifest.manifest)
+  on conflict on constraint deployment_manifest_pkey do update
+  set manifest = excluded.manifest, loaded_at = clock_timestamp()
+  where d.manifest <> excluded.manifest and d.fenced_at is null and d.applied_at is null;
+
+  select d.* into loaded
+  from pgflow.deployment_manifest d
+  where d.deployment = load_manifest.manifest ->> 'deployment';
+  if loaded.manifest <> load_manifest.manifest then
+    perform pgflow._raise_manifest_problems(
+      loaded.deployment, array['its deployment has begun, with another manifest'],
+      'Give the changed manifest a deployment name of its own.');
+  end if;
+  return loaded;
+end
+$$;
