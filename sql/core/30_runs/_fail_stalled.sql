@@ -1,0 +1,20 @@
+-- Fails started tasks for good that recovery gave up on: the normal final failure, without a retry; when_exhausted
+-- decides. Arrays are parallel; message is the error of each. Tasks that are no longer started are passed over.
+-- Locks: runs by id, tasks by (run, step, index), messages. Callers: requeue_stalled_tasks, which has locked the run
+-- and looked at the deadline again.
+create function pgflow._fail_stalled(run_ids uuid[], step_slugs text[], task_indexes int[], message text)
+returns void
+language plpgsql
+set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform pgflow._apply_results(null, run_ids, step_slugs, task_indexes, null,
+                                array_fill('stalled'::text, array[cardinality(run_ids)]), null,
+                                array_fill(message, array[cardinality(run_ids)]), null);
+end
+$$;

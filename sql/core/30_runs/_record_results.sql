@@ -1,0 +1,66 @@
+-- Writes verdicts to the tasks and counts them into the step states: one statement each. Gives back the steps that
+-- finished (single steps completed, steps skipped; note 'cascade'), the steps that failed (note: the error), and the
+-- maps whose last task completed, which wait for their array (_close_maps).
+-- Locks: the caller holds the runs and the tasks. Callers: _apply_results.
+create function pgflow._record_results(
+  verdicts pgflow._verdict[],
+  out finished pgflow._step_ref[],
+  out failed pgflow._step_ref[],
+  out full_maps pgflow._step_ref[]
+)
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update pgflow.step_tasks t
+  set status = case v.verdict when 'completed' then 'completed' when 'retry' then 'queued' else 'failed' end,
+      output = v.output,
+      error_message = coalesce(v.error, t.error_message),
+      recover_at = null,
+      started_at = case when v.verdict <> 'retry' then t.started_at end,
+      completed_at = case when v.verdict = 'completed' then greatest(clock_timestamp(), t.started_at) end,
+      failed_at = case when v.verdict not in ('completed', 'retry')
+                       then greatest(clock_timestamp(), t.started_at) end,
+      permanently_stalled_at = case when v.result = 'stalled'
+                                    then greatest(clock_timestamp(), t.started_at) end
+  from unnest(verdicts) v
+  where v.verdict not in ('again', 'late')
+    and t.run_id = v.run_id and t.step_slug = v.step_slug and t.task_index = v.task_index;
+
+  with step as (
+    select v.run_id, v.step_slug, v.is_map, count(*) filter (where v.verdict = 'completed')::int as completed,
+           max(v.verdict) filter (where v.verdict <> 'completed') as ending,
+           (array_agg(v.error order by v.item) filter (where v.verdict <> 'completed'))[1] as error,
+           (array_agg(v.output) filter (where v.verdict = 'completed' and not v.is_map))[1] as output
+    from unnest(verdicts) v
+    where v.verdict not in ('again', 'late', 'retry')
+    group by v.run_id, v.step_slug, v.is_map
+  ), counted as (
+    update pgflow.step_states st
+    set status = n.status,
+        remaining_tasks = case when n.status = 'skipped' then 0 else st.remaining_tasks - s.completed end,
+        output = s.output,
+        error_message = s.error,
+        skip_reason = case when n.status = 'skipped' then 'handler_failed' end,
+        completed_at = case when n.status = 'completed' then greatest(clock_timestamp(), st.started_at) end,
+        failed_at = case when n.status = 'failed' then greatest(clock_timestamp(), st.started_at) end,
+        skipped_at = case when n.status = 'skipped' then greatest(clock_timestamp(), st.started_at) end
+    from step s
+    cross join lateral (select case
+      when s.ending in ('skip', 'skip-cascade') then 'skipped'
+      when s.ending is not null then 'failed'
+      when s.is_map then 'started'
+      else 'completed' end) as n (status)
+    where st.run_id = s.run_id and st.step_slug = s.step_slug
+    returning st.status, st.remaining_tasks, row(st.run_id, st.flow_slug, st.step_slug,
+      case st.status when 'failed' then s.error
+                     when 'skipped' then case s.ending when 'skip-cascade' then 'cascade' end
+      end)::pgflow._step_ref as ref
+  )
+  select coalesce(array_agg(c.ref) filter (where c.status in ('completed', 'skipped')), '{}'),
+         coalesce(array_agg(c.ref) filter (where c.status = 'failed'), '{}'),
+         coalesce(array_agg(c.ref) filter (where c.status = 'started' and c.remaining_tasks = 0), '{}')
+  into finished, failed, full_maps
+  from counted c;
+end
+$$;

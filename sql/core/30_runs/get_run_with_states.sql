@@ -1,0 +1,23 @@
+-- A run and its step states as {run, steps}, the steps in the order of the definition; null when there is none.
+-- The run id is the secret: whoever knows it may read the run. Locks: none. Callers: clients.
+create function pgflow.get_run_with_states(run_id uuid)
+returns jsonb
+language plpgsql
+stable
+security definer
+set search_path = ''
+as $$
+begin
+  return (
+    select jsonb_build_object(
+      'run', to_jsonb(r),
+      'steps', coalesce((
+        select jsonb_agg(to_jsonb(st) order by s.step_index, st.step_slug)
+        from pgflow.step_states st
+        left join pgflow.steps s on s.flow_slug = st.flow_slug and s.step_slug = st.step_slug
+        where st.run_id = r.run_id), '[]'))
+    from pgflow.runs r
+    where r.run_id = get_run_with_states.run_id
+  );
+end
+$$;
