@@ -1,0 +1,34 @@
+-- For operators: deprecates every row of these functions that is not stopped,
+-- live or silent, working or standing by. They finish what they hold and end;
+-- none of them claims anything after this commits, however late it wakes up.
+-- Returns how many rows were deprecated. Disable the functions first, in a
+-- transaction of its own: otherwise a supervisor brings old code back.
+-- Locks: the worker rows, by id; waits for claims that hold them.
+-- Errors: 42704, a name with neither a function row nor a worker row.
+create function pgflow.deprecate_workers(function_names text[])
+returns int
+language plpgsql
+security definer
+set search_path = ''
+as $$
+declare
+  deprecated int;
+begin
+  perform pgflow._check_functions_exist(array(
+    select n from unnest(function_names) n
+    where not exists (select from pgflow.workers w where w.function_name = n)));
+  with locked as (
+    select w.worker_id
+    from pgflow.workers w
+    where w.function_name = any ($1) and w.stopped_at is null and w.deprecated_at is null
+    order by w.worker_id
+    for no key update
+  )
+  update pgflow.workers w
+  set deprecated_at = greatest(clock_timestamp(), w.started_at)
+  from locked
+  where w.worker_id = locked.worker_id;
+  get diagnostics deprecated = row_count;
+  return deprecated;
+end
+$$;

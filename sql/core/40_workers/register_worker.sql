@@ -1,0 +1,60 @@
+-- Registers a worker process for one queue, with the exact pairs that it runs.
+--
+-- standby      alive, without pairs; always allowed, its claims are 'fenced'
+-- held         pairs of supported that it cannot run just now
+-- predecessor  this process's earlier row, stopped in the same transaction; only
+--              a fresh process gives none
+-- Returns registered | disabled (the function is, by whomever) | other_queue (the
+-- function has a live working worker on another queue) | superseded (predecessor,
+-- or this very row, is deprecated, or predecessor is missing). Only 'registered'
+-- changes anything. The same id again replaces its pairs: a lost answer may be retried.
+--
+-- A function that nobody tracked is tracked, as 'process'.
+-- Locks: the predecessor's row, this row, then the function row, whose lock makes
+-- a registration and an operator's disable never cross, nor two registrations.
+create function pgflow.register_worker(
+  worker_id uuid, queue_name text, function_name text, supported pgflow.task_pair[],
+  info jsonb default '{}', standby boolean default false,
+  held pgflow.task_pair[] default '{}', predecessor uuid default null)
+returns text
+language plpgsql
+security definer
+set search_path = ''
+as $$
+declare
+  known pgflow.workers;
+  refusal text;
+begin
+  if predecessor is not null and not pgflow._lock_predecessor(predecessor) then
+    return 'superseded';
+  end if;
+  select w.* into known from pgflow.workers w where w.worker_id = $1 for no key update;
+  if known.deprecated_at is not null or known.stopped_at is not null then
+    return 'superseded';
+  end if;
+
+  insert into pgflow.worker_functions (function_name, start_mode)
+  values ($3, 'process')
+  on conflict on constraint worker_functions_pkey do nothing;
+  if not standby then
+    refusal := pgflow._registration_refusal(worker_id, queue_name, function_name, predecessor);
+    if refusal is not null then
+      return refusal;
+    end if;
+  end if;
+
+  update pgflow.workers w
+  set stopped_at = greatest(clock_timestamp(), w.started_at)
+  where w.worker_id = $8 and w.worker_id <> $1 and w.stopped_at is null;
+  insert into pgflow.workers as w (worker_id, queue_name, function_name, standby, info)
+  values ($1, lower($2), $3, $6, coalesce($5, '{}'))
+  on conflict on constraint workers_pkey do update
+  set queue_name = excluded.queue_name,
+      function_name = excluded.function_name,
+      standby = excluded.standby,
+      info = excluded.info,
+      last_heartbeat_at = greatest(clock_timestamp(), w.last_heartbeat_at);
+  perform pgflow._set_pairs(worker_id, case when standby then '{}' else supported end, held);
+  return 'registered';
+end
+$$;

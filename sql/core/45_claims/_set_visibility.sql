@@ -1,0 +1,48 @@
+-- Sets the visibility that the outcomes of a claim ask for, in one statement.
+--
+-- items     those with a visible_at; the others stay as they are
+-- bump      added to read_ct: 1 when this claim is the read, else 0
+-- rest_at   when bump is 1: the visibility of the items without a visible_at
+-- Every message here is locked by this transaction. If one that is to be started
+-- is gone all the same, the claim must not start anything: an error undoes it.
+-- Locks: none beyond those. Errors: 40001, a message is gone.
+create function pgflow._set_visibility(
+  queue_name text, items pgflow._claim_item[], bump int, rest_at timestamptz)
+returns void
+language plpgsql
+set search_path = ''
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  not_set bigint[];
+begin
+  execute format($query$
+    with wanted as (
+      select i.msg_id, i.outcome, coalesce(i.visible_at, $3) as visible_at
+      from unnest($1) i
+      where i.outcome <> 'stale' and coalesce(i.visible_at, $3) is not null
+    ), done as (
+      update pgmq.%I m
+      set vt = w.visible_at, read_ct = m.read_ct + $2
+      from wanted w
+      where m.msg_id = w.msg_id
+      returning m.msg_id
+    )
+    select array_agg(w.msg_id)
+    from wanted w
+    where w.outcome = 'started' and not exists (select from done d where d.msg_id = w.msg_id)
+    $query$, pgmq.format_table_name(queue_name, 'q'))
+  using items, bump, rest_at
+  into not_set;
+
+  if not_set is not null then
+    raise exception 'queue "%": the messages % of queued tasks are gone', queue_name, not_set
+      using errcode = 'serialization_failure',
+            detail = 'Nothing of this claim was started.',
+            hint = 'Somebody removed messages from the queue; end the runs concerned with pgflow.cancel_run.';
+  end if;
+end
+$$;

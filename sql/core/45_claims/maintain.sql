@@ -1,0 +1,36 @@
+-- The housekeeping that every host calls every 15 seconds, alone in its
+-- transaction: recovery, and the rows of workers gone for an hour. One at a time:
+-- while another session is at it, this returns 0 at once.
+-- Returns the number of tasks requeued.
+-- Locks: an advisory lock (try), then those of requeue_stalled_tasks, then worker
+-- rows by skip locked. A row is kept while a started task names it, so that a
+-- fence which waits for that task can still find its function.
+create function pgflow.maintain()
+returns int
+language plpgsql
+security definer
+set search_path = ''
+as $$
+declare
+  requeued int;
+begin
+  if not pg_try_advisory_xact_lock(-1885826167, 1) then
+    return 0;
+  end if;
+
+  requeued := pgflow.requeue_stalled_tasks();
+  with gone as (
+    select w.worker_id
+    from pgflow.workers w
+    where (w.last_heartbeat_at <= clock_timestamp() - interval '1 hour'
+           or w.stopped_at <= clock_timestamp() - interval '1 hour')
+      and not exists (
+        select from pgflow.step_tasks t
+        where t.status = 'started' and t.last_worker_id = w.worker_id)
+    order by w.worker_id
+    for update skip locked
+  )
+  delete from pgflow.workers w using gone where w.worker_id = gone.worker_id;
+  return requeued;
+end
+$$;

@@ -1,0 +1,57 @@
+-- Reads up to qty visible messages of a queue and claims their tasks, in one
+-- round trip, by the pairs that the worker registered.
+--
+-- read_vt  seconds for which a message stays hidden whose task another session
+--          has locked (a read's visibility); every other outcome sets its own
+-- held     registered pairs that this host cannot run just now
+-- Returns one pgflow.claim_row a message, or a single 'fenced' or 'empty' row.
+--
+-- An empty claim reads two rows, probes the index on vt, and takes no lock and
+-- no transaction id. Once something is visible: the worker's row for share, so
+-- that a deprecation waits for this claim and a later claim sees it; then the
+-- messages, then the tasks, both by skip locked: it waits for nothing.
+-- Errors: 42P01, the queue is gone; 22023, a bad qty or read_vt.
+create function pgflow.read_and_claim_tasks(
+  queue_name text, qty int, read_vt int, worker_id uuid, held pgflow.task_pair[] default '{}')
+returns setof pgflow.claim_row
+language plpgsql
+security definer
+set search_path = ''
+as $$
+declare
+  worker pgflow.workers;
+  queue record;
+  batch pgflow._message_batch;
+  reason text;
+begin
+  if qty is null or qty < 1 or read_vt is null or read_vt < 0 then
+    raise exception 'read_and_claim_tasks: qty % and read_vt %', qty, read_vt
+      using errcode = 'invalid_parameter_value', hint = 'qty is at least 1, read_vt at least 0 seconds.';
+  end if;
+
+  select w.* into worker from pgflow.workers w where w.worker_id = $4;
+  reason := pgflow._fence_reason(worker, queue_name);
+  if reason is null then
+    select d.has_visible, d.due_in_ms into queue from pgflow._next_due(queue_name) d;
+    if not queue.has_visible then
+      return next pgflow._single_row('empty', queue_name, null, queue.due_in_ms);
+      return;
+    end if;
+    select w.* into worker from pgflow.workers w where w.worker_id = $4 for share;
+    reason := pgflow._fence_reason(worker, queue_name);
+  end if;
+  if reason is not null then
+    return next pgflow._single_row('fenced', queue_name, reason, null);
+    return;
+  end if;
+
+  batch := pgflow._read_messages(queue_name, qty);
+  if batch.msg_ids is null then
+    return next pgflow._single_row('empty', queue_name, null, queue.due_in_ms);
+    return;
+  end if;
+  return query select c.* from pgflow._claim_batch(
+    queue_name, batch, worker_id, pgflow._registered_pairs(worker_id), held, 1,
+    clock_timestamp() + make_interval(secs => read_vt), true) c;
+end
+$$;

@@ -1,0 +1,53 @@
+-- Gives back every started task of this worker but the claims named: what a claim
+-- took whose answer never arrived. Called after each reconnect, with no claim in
+-- flight on any connection, and once more a statement deadline later.
+--
+-- Parallel arrays: every claim whose result is not acknowledged, finished
+-- handlers included. Returns the number given back.
+-- Locks: the worker's row for update first, so it waits for a claim that still
+-- runs on a lost connection (that claim holds the row for share); then the tasks
+-- by skip locked: one that is locked is being finished or recovered. Then messages.
+-- Errors: 22023, arrays of different length.
+create function pgflow.release_tasks_except(
+  worker_id uuid, run_ids uuid[], step_slugs text[], task_indexes int[], claim_nos int[])
+returns int
+language plpgsql
+security definer
+set search_path = ''
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  lost record;
+begin
+  perform pgflow._check_same_length(
+    'release_tasks_except', run_ids, step_slugs, task_indexes, claim_nos);
+  perform from pgflow.workers w where w.worker_id = $1 for update;
+
+  with locked as (
+    select t.run_id, t.step_slug, t.task_index
+    from pgflow.step_tasks t
+    where t.status = 'started'
+      and t.last_worker_id = $1
+      and not exists (
+        select
+        from unnest(run_ids, step_slugs, task_indexes, claim_nos)
+               as h(run_id, step_slug, task_index, claim_no)
+        where h.run_id = t.run_id and h.step_slug = t.step_slug
+          and h.task_index = t.task_index and h.claim_no = t.claim_no)
+    order by t.run_id, t.step_slug, t.task_index
+    for update skip locked
+  )
+  select array_agg(l.run_id) as run_ids, array_agg(l.step_slug) as step_slugs,
+         array_agg(l.task_index) as task_indexes, count(*)::int as how_many
+  into lost
+  from locked l;
+
+  if lost.how_many > 0 then
+    perform pgflow._give_back(
+      lost.run_ids, lost.step_slugs, lost.task_indexes,
+      array_fill(false, array[lost.how_many]), 0);
+  end if;
+  return lost.how_many;
+end
+$$;

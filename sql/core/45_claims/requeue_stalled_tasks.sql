@@ -1,0 +1,38 @@
+-- Recovery: tasks whose deadline (recover_at) has passed while run and step are
+-- started. The exhausted ones first, they fail with [STALLED]; then the others go
+-- back to the queue, at most three times each, at most 1,000 tasks a round, each
+-- queue in a subtransaction: one that raises is reported as a warning and stops
+-- nobody else. It never looks at what the caller can run.
+-- Returns the number of tasks requeued.
+-- Callers: maintain, the cron job of existing installations. Locks: runs and
+-- tasks by skip locked, then messages.
+create function pgflow.requeue_stalled_tasks()
+returns int
+language plpgsql
+security definer
+set search_path = ''
+as $$
+declare
+  round_limit constant int := 1000;
+  requeued int := 0;
+  in_queue text;
+begin
+  perform pgflow._fail_exhausted(round_limit);
+
+  for in_queue in
+    select t.queue_name
+    from pgflow.step_tasks t
+    where t.status = 'started' and t.recover_at <= clock_timestamp() and t.requeued_count < 3
+    group by t.queue_name
+    order by min(t.recover_at)
+  loop
+    exit when requeued >= round_limit;
+    begin
+      requeued := requeued + pgflow._requeue_queue(in_queue, round_limit - requeued);
+    exception when others then
+      raise warning 'recovery: queue "%": % (%)', in_queue, sqlerrm, sqlstate;
+    end;
+  end loop;
+  return requeued;
+end
+$$;
