@@ -85,6 +85,7 @@ struct pool_task {
     /* The pool's own; zero before pool_submit. */
     struct pool_task *next, *previous;
     struct runner *runner;
+    uint64_t sequence;   /* order of submission */
     uint64_t number;     /* in that runner */
     uint64_t started_ns; /* uv_hrtime; 0: not started */
     uint8_t state;       /* enum task_state */
@@ -123,7 +124,8 @@ struct pool_event {
 };
 
 struct pool_callbacks {
-    /* The handler is about to run; its clock starts. At most once a task. */
+    /* The handler is about to run; its clock starts. Exactly once for a task
+     * whose result says `started`, never for another. */
     void (*on_started)(void *context, struct pool_task *task);
     /* Exactly once for each submitted task; the task is the caller's again. */
     void (*on_done)(void *context, struct pool_task *task, const struct pool_result *result);
@@ -176,8 +178,9 @@ void pool_warm(struct pool_module *module);
 void pool_submit(struct pool *pool, struct pool_task *task);
 
 /* For a task that is late: true when its handler has not begun and now never
- * will; on_done follows with POOL_RETURNED. False: it runs, or is done. Certain
- * at once, also for a task in a runner's socket (wire/cancel_page.h). */
+ * will; on_done follows with POOL_RETURNED. Certain at once, also for a task in
+ * a runner's socket (wire/cancel_page.h). False: its handler runs, or is just
+ * about to; in that last case it may still come back as POOL_RETURNED. */
 bool pool_recall(struct pool *pool, struct pool_task *task);
 
 /* Asks the handler to stop; two seconds later its runner is killed. A task that

@@ -18,10 +18,8 @@ size_t frame_max_body(size_t max_payload)
 
 struct frame_header frame_header_make(enum frame_type type, uint64_t number, size_t size)
 {
-    return (struct frame_header){.version = FRAME_VERSION,
-                                 .type = (uint16_t)type,
-                                 .size = (uint32_t)size,
-                                 .number = number};
+    return (struct frame_header){
+        .version = FRAME_VERSION, .type = (uint16_t)type, .size = (uint32_t)size, .number = number};
 }
 
 void frame_reader_init(struct frame_reader *reader, size_t max_body)
@@ -115,6 +113,40 @@ bool frame_reader_feed(struct frame_reader *reader, const void *data, size_t siz
     return true;
 }
 
+/* Copies `size` bytes at `offset` of two pieces that follow each other. */
+static bool copy_across(const struct frame_reader *reader, const char *more, size_t more_size,
+                        size_t offset, void *out, size_t size)
+{
+    size_t here = reader->end - reader->begin;
+    size_t from_here = 0;
+
+    if (offset > here + more_size || here + more_size - offset < size)
+        return false;
+    if (offset < here) {
+        from_here = here - offset < size ? here - offset : size;
+        memcpy(out, reader->data + reader->begin + offset, from_here);
+    }
+    if (from_here < size)
+        memcpy((char *)out + from_here, more + (offset + from_here - here), size - from_here);
+    return true;
+}
+
+bool frame_reader_has(const struct frame_reader *reader, const char *more, size_t more_size,
+                      enum frame_type type, uint64_t number)
+{
+    struct frame_header header;
+    size_t offset = 0;
+
+    while (copy_across(reader, more, more_size, offset, &header, sizeof header)) {
+        if (header.version != FRAME_VERSION)
+            return false;
+        if (header.type == type && header.number == number)
+            return true;
+        offset += sizeof header + header.size;
+    }
+    return false;
+}
+
 static bool has_text(size_t size, size_t fixed, uint64_t text)
 {
     return size >= fixed && size - fixed == text;
@@ -127,8 +159,7 @@ static bool is_task_whole(const struct frame *frame)
     if (frame->size < sizeof task)
         return false;
     memcpy(&task, frame->body, sizeof task);
-    return has_text(frame->size, sizeof task,
-                    (uint64_t)task.input_size + task.flow_input_size) &&
+    return has_text(frame->size, sizeof task, (uint64_t)task.input_size + task.flow_input_size) &&
            memchr(task.run_id, '\0', sizeof task.run_id) != NULL;
 }
 
@@ -139,8 +170,7 @@ static bool is_result_whole(const struct frame *frame)
     if (frame->size < sizeof result)
         return false;
     memcpy(&result, frame->body, sizeof result);
-    return has_text(frame->size, sizeof result,
-                    (uint64_t)result.output_size + result.error_size) &&
+    return has_text(frame->size, sizeof result, (uint64_t)result.output_size + result.error_size) &&
            result.error_size < LIMIT_ERROR_TEXT;
 }
 
@@ -187,9 +217,8 @@ enum frame_next frame_reader_next(struct frame_reader *reader, struct frame *fra
 
     if (!peek_header(reader, &header))
         return FRAME_NEXT_NONE;
-    *frame = (struct frame){.type = (enum frame_type)header.type,
-                            .number = header.number,
-                            .size = header.size};
+    *frame = (struct frame){
+        .type = (enum frame_type)header.type, .number = header.number, .size = header.size};
     if (header.version != FRAME_VERSION) {
         error_set(error, ERROR_INTERNAL, "frame of version %u, expected %d", header.version,
                   FRAME_VERSION);

@@ -154,6 +154,11 @@ enum frame_next {
 enum frame_next frame_reader_next(struct frame_reader *reader, struct frame *frame,
                                   struct error *error) MUST_CHECK;
 
+/* Is a frame of that type and number among the bytes not yet taken from the
+ * reader and `more`, which follow them in the stream? Takes nothing. */
+bool frame_reader_has(const struct frame_reader *reader, const char *more, size_t more_size,
+                      enum frame_type type, uint64_t number);
+
 /* The fixed parts (the body may be unaligned), and the texts behind them,
  * borrowed as the body is. The frame must be of that type. */
 struct frame_task frame_get_task(const struct frame *frame, const char **input,

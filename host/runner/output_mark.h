@@ -1,0 +1,21 @@
+/*
+ * Marks in the runner's stdout and stderr where the output of one task ends
+ * (struct frame_marker), so that the host can tell apart the output of tasks
+ * that follow each other at once.
+ */
+#ifndef PGFLOW_RUNNER_OUTPUT_MARK_H
+#define PGFLOW_RUNNER_OUTPUT_MARK_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+/* Makes stdout line-buffered and keeps descriptors of both pipes, which a
+ * handler that redirects 1 or 2 does not lose. */
+bool output_mark_init(struct error *error) MUST_CHECK;
+
+/* Flushes, and marks each pipe in which the host has left something unread.
+ * Returns FRAME_RESULT_STDOUT, FRAME_RESULT_STDERR, both or 0. */
+uint32_t output_mark_end(uint64_t number);
+
+#endif
