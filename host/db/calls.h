@@ -63,6 +63,7 @@ struct db_deployment {
     const char *alias;
     const char *active_flow; /* NULL: the alias has none */
     const char *queue_mode;
+    const char *hint; /* NULL: none */
     struct db_texts differences;
     struct db_texts option_drift;
 };
@@ -75,7 +76,8 @@ void db_ensure_deployment(struct db *db, const char *deployment, struct db_texts
 struct db_coverage_row {
     const char *flow;
     const char *step;
-    struct db_texts reasons; /* active, draining, executable, recoverable; as the database says */
+    struct db_texts reasons; /* active, draining, executable, recoverable */
+    const int64_t *counts;   /* what stands behind each reason; NULL from db_queue_coverage */
 };
 struct db_coverage {
     const struct db_coverage_row *rows;
@@ -126,15 +128,19 @@ void db_mark_worker_stopped(struct db *db, const char *worker_id, db_done done, 
 enum db_offered { DB_OFFER_ACTIVATED, DB_OFFER_ACTIVE, DB_OFFER_WAITING, DB_OFFER_SUPERSEDED };
 struct db_offer {
     enum db_offered offered;
-    struct db_texts waiting_for; /* what is missing, when DB_OFFER_WAITING */
+    const char *active_flow; /* after the call; NULL: the alias has no active version */
+    struct db_texts queues;  /* DB_OFFER_WAITING: not covered yet ... */
+    struct db_texts reasons; /* ... and why, in parallel */
 };
 typedef void (*db_offer_done)(void *ctx, const struct db_status *status,
                               const struct db_offer *result);
 void db_offer_activation(struct db *db, const char *flow, const char *worker_id, db_offer_done done,
                          void *ctx);
 
-/* Recovery and cleaning; does nothing when another host is at it. */
-void db_maintain(struct db *db, db_done done, void *ctx);
+/* Recovery and cleaning; does nothing when another host is at it. `requeued`:
+ * tasks given back to their queues. */
+typedef void (*db_count_done)(void *ctx, const struct db_status *status, const int *requeued);
+void db_maintain(struct db *db, db_count_done done, void *ctx);
 
 /* ---- Claims ---- */
 
@@ -257,10 +263,9 @@ typedef void (*db_release_done)(void *ctx, const struct db_status *status,
 void db_release_tasks(struct db *db, const char *worker_id, const struct db_release_item *items,
                       size_t count, int delay_s, db_release_done done, void *ctx);
 
-/* `held`: every claim whose result is not acknowledged. */
-typedef void (*db_released_count_done)(void *ctx, const struct db_status *status,
-                                       const int *released);
+/* `held`: every claim whose result is not acknowledged. The count is of tasks
+ * given back. */
 void db_release_tasks_except(struct db *db, const char *worker_id, const struct db_task_ref *held,
-                             size_t count, db_released_count_done done, void *ctx);
+                             size_t count, db_count_done done, void *ctx);
 
 #endif

@@ -55,6 +55,7 @@ struct db_config {
     const char *listen_queue;         /* canonical queue name, or NULL; copied */
     int connections;                  /* 1 to LIMIT_DB_CONNECTIONS */
     bool pooled;           /* behind a transaction pooler: no LISTEN, named statements, settings */
+    bool any_server;       /* a standby will do: for tools that may only read */
     int connect_timeout_s; /* for the first on_up; 0: for ever */
     int statement_deadline_ms; /* 0: LIMIT_DB_DEADLINE_MS */
 
@@ -72,9 +73,11 @@ struct db_config {
  * out of range, or ERROR_INTERNAL. */
 struct db *db_open(uv_loop_t *loop, const struct db_config *config, struct error *error) MUST_CHECK;
 
-/* Drops the connections. Every call that waits is answered DB_LOST or
+/* Drops the connections at once. Every call that waits is answered DB_LOST or
  * DB_UNSENT from the loop, then `closed` (may be NULL) is called once and `db`
- * is gone. To end in order, wait for your last calls first. */
+ * is gone; make no new calls. To end in order, wait for your last calls first.
+ * A name lookup that hangs cannot be stopped: it keeps the loop and, through
+ * libuv's threads, exit(); a program that must end in time leaves by _exit(). */
 void db_close(struct db *db, void (*closed)(void *ctx), void *ctx);
 
 /* The work lane is connected. */
@@ -107,7 +110,8 @@ struct db_status { /* valid during the callback */
     enum db_outcome outcome;
     bool permanent;
     char sqlstate[6];    /* "" unless DB_ERROR */
-    const char *text;    /* "" when DB_OK; the primary message, with the hint; never parameters */
+    const char *text;    /* "" when DB_OK; the message with its hint, never parameters */
+    const char *detail;  /* NULL, or what one of our own SQL functions adds: lines of names */
     uint64_t elapsed_ns; /* from sending to the last byte of the answer */
 };
 
@@ -115,8 +119,9 @@ struct db_status { /* valid during the callback */
  * The form for --check: from db_check_begin to db_check_end every call goes to
  * the work lane, inside one transaction that is rolled back. Nothing is tried
  * again there; after the first DB_ERROR every later call is refused (25P02).
- * The callback of db_check_end comes after the rollback. Not in pooled mode's
- * way: it works there too, since a transaction keeps its server.
+ * When the connection is lost, every later call until db_check_end is DB_UNSENT,
+ * permanent, so that nothing can be committed by mistake. The callback of
+ * db_check_end comes after the rollback.
  */
 typedef void (*db_done)(void *ctx, const struct db_status *status);
 void db_check_begin(struct db *db, db_done done, void *ctx);

@@ -1,0 +1,201 @@
+/*
+ * Calls of the startup: schema version, function row, deployments, coverage.
+ */
+#include "db/calls_support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- schema_version ---- */
+
+/* A database without the schema, and a schema that this project did not make,
+ * have no such function. */
+static bool says_not_installed(const struct db_status *status)
+{
+    return status->outcome == DB_ERROR &&
+           (strcmp(status->sqlstate, "3F000") == 0 || strcmp(status->sqlstate, "42883") == 0 ||
+            strcmp(status->sqlstate, "42P01") == 0);
+}
+
+static void answer_schema_version(struct call *call, const struct db_status *status,
+                                  PGresult *result)
+{
+    db_schema_version_done done = (db_schema_version_done)call->done;
+    struct db_schema_version version = {.is_installed = false};
+    struct db_status ok = {.outcome = DB_OK, .text = "", .elapsed_ns = status->elapsed_ns};
+    if (!result && !says_not_installed(status)) {
+        done(call->ctx, status, NULL);
+        return;
+    }
+    if (result && PQntuples(result) == 1 && PQnfields(result) >= 2) {
+        version.version = result_int(result, 0, 0, 0);
+        version.oldest_host = result_int(result, 0, 1, 0);
+        version.is_installed = version.version > 0;
+    }
+    done(call->ctx, &ok, &version);
+}
+
+void db_schema_version(struct db *db, db_schema_version_done done, void *ctx)
+{
+    static const struct statement statement = {
+        .sql = "select version, oldest_host from pgflow.schema_version()"};
+    db_submit(db,
+              call_create(&statement, CALL_CONTROL, answer_schema_version, (call_done)done, ctx));
+}
+
+/* ---- The function row ---- */
+
+void db_track_worker_function(struct db *db, const char *function, db_done done, void *ctx)
+{
+    static const struct statement statement = {
+        .sql = "select pgflow.track_worker_function($1, 'process')"};
+    struct call *call =
+        call_create(&statement, CALL_CONTROL, calls_answer_done, (call_done)done, ctx);
+    params_text(&call->params, function);
+    db_submit(db, call);
+}
+
+static void answer_function_state(struct call *call, const struct db_status *status,
+                                  PGresult *result)
+{
+    db_function_state_done done = (db_function_state_done)call->done;
+    struct db_function_state state = {.is_known = false};
+    if (!result) {
+        done(call->ctx, status, NULL);
+        return;
+    }
+    if (PQntuples(result) == 1) {
+        state.is_known = true;
+        state.enabled = result_bool(result, 0, 0);
+        state.paused_at = result_text(result, 0, 1);
+        state.pause_reason = result_text(result, 0, 2);
+        state.is_paused = state.paused_at != NULL;
+    }
+    done(call->ctx, status, &state);
+}
+
+void db_worker_function_state(struct db *db, const char *function, db_function_state_done done,
+                              void *ctx)
+{
+    static const struct statement statement = {
+        .name = "function_state",
+        .sql = "select enabled, paused_at, pause_reason from pgflow.worker_function_state($1)"};
+    struct call *call =
+        call_create(&statement, CALL_CONTROL, answer_function_state, (call_done)done, ctx);
+    params_text(&call->params, function);
+    db_submit(db, call);
+}
+
+/* ---- ensure_deployment ---- */
+
+static void answer_deployment(struct call *call, const struct db_status *status, PGresult *result)
+{
+    db_deployment_done done = (db_deployment_done)call->done;
+    struct db_deployment deployment = {.hint = NULL};
+    struct db_status mismatch = result_mismatch(status);
+    if (!result) {
+        done(call->ctx, status, NULL);
+        return;
+    }
+    deployment.compilation = result_text(result, 0, 0);
+    deployment.activation = result_text(result, 0, 1);
+    deployment.alias = result_text(result, 0, 2);
+    deployment.active_flow = result_text(result, 0, 3);
+    deployment.queue_mode = result_text(result, 0, 4);
+    deployment.hint = result_text(result, 0, 5);
+    if (deployment.compilation && deployment.activation && deployment.alias &&
+        deployment.queue_mode && result_texts(result, 0, 6, &deployment.differences) &&
+        result_texts(result, 0, 7, &deployment.option_drift))
+        done(call->ctx, status, &deployment);
+    else
+        done(call->ctx, &mismatch, NULL);
+    result_texts_free(&deployment.differences);
+    result_texts_free(&deployment.option_drift);
+}
+
+void db_ensure_deployment(struct db *db, const char *deployment, struct db_texts adopt,
+                          db_deployment_done done, void *ctx)
+{
+    static const struct statement statement = {
+        .sql = "select r ->> 'compilation', r ->> 'activation', r ->> 'alias',"
+               " r ->> 'activeFlowSlug', r ->> 'queueMode', r ->> 'hint',"
+               " array(select pg_catalog.jsonb_array_elements_text(r -> 'differences')),"
+               " array(select pg_catalog.jsonb_array_elements_text(r -> 'optionDrift'))"
+               " from pgflow.ensure_deployment($1::jsonb, $2) as r"};
+    struct call *call = call_create(&statement, CALL_SIDE, answer_deployment, (call_done)done, ctx);
+    params_text(&call->params, deployment);
+    calls_put_texts(&call->params, adopt);
+    db_submit(db, call);
+}
+
+/* ---- Coverage ---- */
+
+static bool read_counts(const PGresult *result, int row, int column, const int64_t **counts,
+                        size_t expected)
+{
+    struct db_texts texts;
+    if (!result_texts(result, row, column, &texts))
+        return false;
+    int64_t *numbers = calloc(expected + 1, sizeof(*numbers));
+    for (size_t i = 0; numbers && i < expected && i < texts.count; i++)
+        numbers[i] = strtoll(texts.items[i], NULL, 10);
+    *counts = numbers;
+    result_texts_free(&texts);
+    return numbers != NULL;
+}
+
+static bool read_coverage(const PGresult *result, struct db_coverage_row *rows)
+{
+    int counts_column = PQfnumber(result, "counts");
+    for (int i = 0; i < PQntuples(result); i++) {
+        rows[i].flow = result_text(result, i, 0);
+        rows[i].step = result_text(result, i, 1);
+        if (!rows[i].flow || !rows[i].step || !result_texts(result, i, 2, &rows[i].reasons))
+            return false;
+        if (counts_column >= 0 &&
+            !read_counts(result, i, counts_column, &rows[i].counts, rows[i].reasons.count))
+            return false;
+    }
+    return true;
+}
+
+static void answer_coverage(struct call *call, const struct db_status *status, PGresult *result)
+{
+    db_coverage_done done = (db_coverage_done)call->done;
+    if (!result) {
+        done(call->ctx, status, NULL);
+        return;
+    }
+    size_t count = (size_t)PQntuples(result);
+    struct db_coverage_row *rows = calloc(count + 1, sizeof(*rows));
+    struct db_coverage coverage = {.rows = rows, .count = count};
+    struct db_status mismatch = result_mismatch(status);
+    bool read = rows && read_coverage(result, rows);
+    done(call->ctx, read ? status : &mismatch, read ? &coverage : NULL);
+    for (size_t i = 0; rows && i < count; i++) {
+        result_texts_free(&rows[i].reasons);
+        free((void *)rows[i].counts);
+    }
+    free(rows);
+}
+
+void db_queue_coverage(struct db *db, const char *queue, db_coverage_done done, void *ctx)
+{
+    static const struct statement statement = {
+        .sql = "select flow_slug, step_slug, reasons from pgflow.queue_coverage($1)"};
+    struct call *call = call_create(&statement, CALL_SIDE, answer_coverage, (call_done)done, ctx);
+    params_text(&call->params, queue);
+    db_submit(db, call);
+}
+
+void db_missing_coverage(struct db *db, const char *queue, struct db_pairs supported,
+                         db_coverage_done done, void *ctx)
+{
+    static const struct statement statement = {
+        .sql = "select flow_slug, step_slug, reasons, counts from"
+               " pgflow.missing_coverage($1, " CALLS_PAIRS("$2", "$3") ")"};
+    struct call *call = call_create(&statement, CALL_SIDE, answer_coverage, (call_done)done, ctx);
+    params_text(&call->params, queue);
+    calls_put_pairs(&call->params, supported);
+    db_submit(db, call);
+}

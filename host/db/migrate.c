@@ -1,0 +1,71 @@
+/*
+ * Sends the migrations that are compiled in. Each is one statement that takes
+ * the lock, looks at what is installed and writes its version row, so there is
+ * nothing to decide here.
+ */
+#include "db/migrate.h"
+
+#include "db/sync.h"
+#include "sql/sql_migrations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int migrate_own_version(void)
+{
+    return sql_migrations[sql_migrations_count - 1].version;
+}
+
+bool migrate_judge(int version, int oldest_host, struct error *error)
+{
+    int own = migrate_own_version();
+    if (version == 0)
+        return error_set(error, ERROR_CONFIG,
+                         "the schema pgflow is not installed in this database; run: pgflowctl "
+                         "migrate");
+    if (version < own)
+        return error_set(
+            error, ERROR_CONFIG,
+            "the schema pgflow is at version %d, this program needs %d; run: pgflowctl "
+            "migrate",
+            version, own);
+    if (own < oldest_host)
+        return error_set(error, ERROR_CONFIG,
+                         "the schema pgflow is at version %d and runs programs from version %d on, "
+                         "this one is %d; install a newer pgflow-host",
+                         version, oldest_host, own);
+    return true;
+}
+
+/* 0 when the schema is missing; a schema that is not ours is refused by the
+ * first migration, with what to do. */
+static bool read_version(struct db_sync *sync, int *version, struct error *error)
+{
+    struct db_rows *rows =
+        db_sync_query(sync, "select version from pgflow.schema_version()", NULL, 0, error);
+    const char *sqlstate = db_sync_sqlstate(sync);
+    *version = 0;
+    if (!rows)
+        return strcmp(sqlstate, "3F000") == 0 || strcmp(sqlstate, "42883") == 0 ||
+               strcmp(sqlstate, "42P01") == 0;
+    const char *text = db_rows_count(rows) == 1 ? db_rows_text(rows, 0, 0) : NULL;
+    *version = text ? (int)strtol(text, NULL, 10) : 0;
+    db_rows_destroy(rows);
+    return true;
+}
+
+bool migrate_apply(struct db_sync *sync, struct migrated *migrated, struct error *error)
+{
+    if (!read_version(sync, &migrated->before, error))
+        return false;
+    for (size_t i = 0; i < sql_migrations_count; i++) {
+        const struct sql_migration *migration = &sql_migrations[i];
+        if (migration->version <= migrated->before)
+            continue;
+        struct db_rows *rows = db_sync_query(sync, migration->text, NULL, 0, error);
+        if (!rows)
+            return error_wrap(error, "migration %d (%s)", migration->version, migration->name);
+        db_rows_destroy(rows);
+    }
+    return read_version(sync, &migrated->after, error);
+}

@@ -1,0 +1,31 @@
+/*
+ * Bringing the database to this program's schema, and judging one that is
+ * there. For pgflowctl migrate and for the host's startup.
+ */
+#ifndef PGFLOW_DB_MIGRATE_H
+#define PGFLOW_DB_MIGRATE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+
+struct db_sync;
+
+/* The number of the last migration that this program carries: the host's own. */
+int migrate_own_version(void);
+
+/* May this program run on a schema of that version? The error (ERROR_CONFIG)
+ * says both numbers and what to do. `version` 0: not installed. */
+bool migrate_judge(int version, int oldest_host, struct error *error) MUST_CHECK;
+
+struct migrated {
+    int before; /* 0: not installed */
+    int after;
+};
+
+/* Applies what is missing, each migration in its own transaction; several at
+ * once wait for each other. The sync must have no statement deadline to speak
+ * of: a migration may take long. */
+bool migrate_apply(struct db_sync *sync, struct migrated *migrated, struct error *error) MUST_CHECK;
+
+#endif
