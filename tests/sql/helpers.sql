@@ -80,10 +80,12 @@ begin
   set status = 'started', started_at = clock_timestamp(), remaining_tasks = 1, initial_tasks = 1, remaining_deps = 0
   where s.run_id = put_task.run_id and s.step_slug = put_task.step_slug;
   select pgmq.send(step.queue_name, jsonb_build_object('step_slug', step.step_slug)) into id;
-  insert into pgflow.step_tasks (flow_slug, run_id, step_slug, queue_name, message_id, status, started_at, recover_at)
-  select step.flow_slug, put_task.run_id, put_task.step_slug, step.queue_name, id, put_task.status,
-         case when put_task.status = 'started' then clock_timestamp() end,
-         case when put_task.status = 'started' then clock_timestamp() + interval '1 hour' end;
+  insert into pgflow.step_tasks
+    (flow_slug, run_id, step_slug, queue_name, message_id, status, queued_at, started_at, recover_at)
+  select step.flow_slug, put_task.run_id, put_task.step_slug, step.queue_name, id, put_task.status, t.moment,
+         case when put_task.status = 'started' then t.moment end,
+         case when put_task.status = 'started' then t.moment + interval '1 hour' end
+  from clock_timestamp() as t (moment);
   return id;
 end
 $$;

@@ -21,19 +21,19 @@ as $$
   fields (path, field, allowed) as (
     select k.name, deployment -> k.name, k.allowed
     from (values
-      ('flowSlug', '{string}'::text[]), ('alias', '{string,null}'), ('queueMode', '{string,null}'),
-      ('routes', '{object,null}'), ('options', '{object,null}'), ('steps', '{array}')) as k (name, allowed)
+      ('flowSlug', '{string}'::text[]), ('alias', '{string,"null"}'), ('queueMode', '{string,"null"}'),
+      ('routes', '{object,"null"}'), ('options', '{object,"null"}'), ('steps', '{array}')) as k (name, allowed)
     union all
     select s.path, s.step, '{object}' from steps s
     union all
     select format('%s.%s', s.path, k.name), s.step -> k.name, k.allowed
     from steps s
     cross join (values
-      ('slug', '{string}'::text[]), ('stepType', '{string,null}'), ('dependencies', '{array,null}'),
-      ('whenUnmet', '{string,null}'), ('whenExhausted', '{string,null}'),
-      ('requiredInputPattern', '{object,null}'), ('forbiddenInputPattern', '{object,null}'),
-      ('options', '{object,null}'), ('contract', '{string,null}'),
-      ('wantsFlowInput', '{boolean,null}')) as k (name, allowed)
+      ('slug', '{string}'::text[]), ('stepType', '{string,"null"}'), ('dependencies', '{array,"null"}'),
+      ('whenUnmet', '{string,"null"}'), ('whenExhausted', '{string,"null"}'),
+      ('requiredInputPattern', '{object,"null"}'), ('forbiddenInputPattern', '{object,"null"}'),
+      ('options', '{object,"null"}'), ('contract', '{string,"null"}'),
+      ('wantsFlowInput', '{boolean,"null"}')) as k (name, allowed)
     where jsonb_typeof(s.step) = 'object'
     union all
     select format('%s.dependencies[%s]', s.path, d.position - 1), d.slug, '{string}'

@@ -1,7 +1,8 @@
 -- What keeps an alias from switching to a flow: queues of its steps without a live
 -- working worker, and live working workers there that lack one of the flow's pairs
 -- (a held pair is a missing one; a worker that registered no pairs covers nothing,
--- but takes messages). No rows: the test passes. The one test of both doors.
+-- but takes messages; one whose function is disabled for it claims nothing).
+-- No rows: the test passes. The one test of both doors.
 -- Locks: none; workers come and go.
 -- Callers: activate_flow, offer_activation.
 create function pgflow._switch_gaps(flow_slug text)
@@ -17,7 +18,7 @@ as $$
     select t.queue_name, w.worker_id, w.function_name
     from target t
     join pgflow.workers w on lower(w.queue_name) = t.queue_name and w.stopped_at is null
-    where pgflow._is_live(w) and not w.standby
+    where pgflow._is_live(w) and not w.standby and not pgflow._must_stop(w.worker_id, w.function_name)
   ),
   lacking as (
     select w.queue_name, w.worker_id, w.function_name,
