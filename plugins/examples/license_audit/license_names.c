@@ -41,6 +41,9 @@ static const struct {
     {"cc-by-sa-3.0", "CC-BY-SA-3.0"},
     {"cc-by-sa-4.0", "CC-BY-SA-4.0"},
     {"cddl", "CDDL-1.0"},
+    {"cddl-1", "CDDL-1.0"},
+    {"hpnd", "HPND"},
+    {"tcl", "TCL"},
     {"expat", "MIT"},
     {"mit", "MIT"},
     {"mit/x11", "MIT"},
@@ -120,6 +123,8 @@ static bool normalise_gnu(char out[LICENSE_NAME_SIZE], const char *name)
         minor = strcmp(kind, "GFDL") == 0 ? 1 : 0;
         later = true; /* no version named: the licences themselves say "any" */
     }
+    if (strcmp(kind, "GFDL") != 0 && (strcmp(kind, "LGPL") != 0 || major != 2))
+        minor = 0; /* no such release: the number of an exception, or of the program */
     snprintf(out, LICENSE_NAME_SIZE, "%s-%u.%u-%s", kind, major, minor,
              later ? "or-later" : "only");
     return true;
@@ -157,6 +162,7 @@ const char *license_family(const char *name)
         {"OpenSSL", "permissive"},     {"FSFAP", "permissive"},
         {"FSFUL", "permissive"},       {"CC-BY-", "permissive"},
         {"permissive", "permissive"},  {"HPND", "permissive"},
+        {"TCL", "permissive"},
     };
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
         if (strncmp(name, families[i].prefix, strlen(families[i].prefix)) == 0)

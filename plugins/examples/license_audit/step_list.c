@@ -34,18 +34,18 @@ static bool is_printable(const char *name)
     return true;
 }
 
-static void add_package(cJSON *list, const char *folder, const char *package)
+static bool add_package(cJSON *list, const char *folder, const char *package)
 {
     char path[PATH_MAX];
     struct stat about;
     int length = snprintf(path, sizeof path, "%s/%s/copyright", folder, package);
     if (length < 0 || (size_t)length >= sizeof path || !is_printable(package) ||
         stat(path, &about) != 0 || !S_ISREG(about.st_mode))
-        return; /* nothing to audit there */
+        return false; /* nothing to audit there */
     cJSON *element = cJSON_CreateObject();
     cJSON_AddStringToObject(element, "package", package);
     cJSON_AddStringToObject(element, "file", path);
-    cJSON_AddItemToArray(list, element);
+    return cJSON_AddItemToArray(list, element);
 }
 
 /* NULL and errno when the folder cannot be read. */
@@ -56,9 +56,9 @@ static cJSON *find_files(const char *folder, int limit)
     if (n < 0)
         return NULL;
     cJSON *list = cJSON_CreateArray();
-    for (int i = 0; i < n; i++) {
-        if (cJSON_GetArraySize(list) < limit)
-            add_package(list, folder, entries[i]->d_name);
+    for (int i = 0, found = 0; i < n; i++) {
+        if (found < limit && add_package(list, folder, entries[i]->d_name))
+            found++;
         free(entries[i]);
     }
     free(entries);
