@@ -30,7 +30,7 @@ begin
       select m.place::int, m.msg_id, m.read_ct, m.body, m.present
       from unnest(batch.msg_ids, batch.read_cts, batch.bodies, batch.present)
              with ordinality as m(msg_id, read_ct, body, present, place)
-    ), looked_up as (
+    ), looked_up as materialized (
       select
         m.place, m.msg_id, m.read_ct, m.body, m.present, t.flow_slug, t.run_id, t.step_slug,
         t.task_index, t.attempts_count, t.claim_no, t.recover_at, s.deps_count, s.step_type,
@@ -45,12 +45,10 @@ begin
             or r.status <> 'started' then 'stale'
           when t.status = 'started' or not m.present
             or not t.message_id = any (locked_ids) then 'busy'
-          when not exists (
-            select from unnest(supported) p
-            where p.flow_slug = t.flow_slug and p.step_slug = t.step_slug) then 'unsupported'
-          when exists (
-            select from unnest(held) h
-            where h.flow_slug = t.flow_slug and h.step_slug = t.step_slug) then 'held'
+          when ((t.flow_slug, t.step_slug) in (
+            select p.flow_slug, p.step_slug from unnest(supported) p)) is not true then 'unsupported'
+          when (t.flow_slug, t.step_slug) in (
+            select h.flow_slug, h.step_slug from unnest(held) h) then 'held'
           else 'started'
         end as outcome
       from message m

@@ -17,29 +17,26 @@ set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  not_set bigint[];
+  to_start int := (select count(*) from unnest(items) i where i.outcome = 'started');
+  set_started int;
 begin
   execute format($query$
-    with wanted as (
-      select i.msg_id, i.outcome, coalesce(i.visible_at, $3) as visible_at
-      from unnest($1) i
-      where i.outcome <> 'stale' and coalesce(i.visible_at, $3) is not null
-    ), done as (
+    with done as (
       update pgmq.%I m
-      set vt = w.visible_at, read_ct = m.read_ct + $2
-      from wanted w
-      where m.msg_id = w.msg_id
-      returning m.msg_id
+      set vt = coalesce(i.visible_at, $3), read_ct = m.read_ct + $2
+      from unnest($1) i
+      where m.msg_id = i.msg_id
+        and i.outcome <> 'stale'
+        and (i.visible_at is not null or $3 is not null)
+      returning i.outcome
     )
-    select array_agg(w.msg_id)
-    from wanted w
-    where w.outcome = 'started' and not exists (select from done d where d.msg_id = w.msg_id)
+    select count(*) filter (where d.outcome = 'started') from done d
     $query$, pgmq.format_table_name(queue_name, 'q'))
   using items, bump, rest_at
-  into not_set;
+  into set_started;
 
-  if not_set is not null then
-    raise exception 'queue "%": the messages % of queued tasks are gone', queue_name, not_set
+  if set_started <> to_start then
+    raise exception 'queue "%": the messages of % queued tasks are gone', queue_name, to_start - set_started
       using errcode = 'serialization_failure',
             detail = 'Nothing of this claim was started.',
             hint = 'Somebody removed messages from the queue; end the runs concerned with pgflow.cancel_run.';

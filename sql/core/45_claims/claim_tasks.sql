@@ -31,15 +31,14 @@ begin
   select w.* into worker from pgflow.workers w where w.worker_id = $3;
   reason := pgflow._fence_reason(worker, queue_name);
   if reason is null and coalesce(cardinality(message_ids), 0) = 0 then
-    return query select s.* from pgflow._next_due(queue_name) d,
-      pgflow._single_row('empty', queue_name, null, d.due_in_ms) s;
+    return next pgflow._empty_row(queue_name, pgflow._next_due(queue_name));
     return;
   elsif reason is null then
     select w.* into worker from pgflow.workers w where w.worker_id = $3 for share;
     reason := pgflow._fence_reason(worker, queue_name);
   end if;
   if reason is not null then
-    return next pgflow._single_row('fenced', queue_name, reason, null);
+    return next pgflow._fenced_row(queue_name, reason);
     return;
   end if;
 

@@ -6,7 +6,7 @@
 -- held     registered pairs that this host cannot run just now
 -- Returns one pgflow.claim_row a message, or a single 'fenced' or 'empty' row.
 --
--- An empty claim reads two rows, probes the index on vt, and takes no lock and
+-- An empty claim reads three rows, probes the index on vt, and takes no lock and
 -- no transaction id. Once something is visible: the worker's row for share, so
 -- that a deprecation waits for this claim and a later claim sees it; then the
 -- messages, then the tasks, both by skip locked: it waits for nothing.
@@ -19,8 +19,9 @@ security definer
 set search_path = ''
 as $$
 declare
+  moment timestamptz := clock_timestamp();
   worker pgflow.workers;
-  queue record;
+  next_due timestamptz;
   batch pgflow._message_batch;
   reason text;
 begin
@@ -32,22 +33,23 @@ begin
   select w.* into worker from pgflow.workers w where w.worker_id = $4;
   reason := pgflow._fence_reason(worker, queue_name);
   if reason is null then
-    select d.has_visible, d.due_in_ms into queue from pgflow._next_due(queue_name) d;
-    if not queue.has_visible then
-      return next pgflow._single_row('empty', queue_name, null, queue.due_in_ms);
+    next_due := pgflow._next_due(queue_name);
+    if next_due is null or next_due > moment then
+      return next pgflow._empty_row(queue_name, next_due);
       return;
     end if;
     select w.* into worker from pgflow.workers w where w.worker_id = $4 for share;
     reason := pgflow._fence_reason(worker, queue_name);
   end if;
   if reason is not null then
-    return next pgflow._single_row('fenced', queue_name, reason, null);
+    return next pgflow._fenced_row(queue_name, reason);
     return;
   end if;
 
   batch := pgflow._read_messages(queue_name, qty);
   if batch.msg_ids is null then
-    return next pgflow._single_row('empty', queue_name, null, queue.due_in_ms);
+    -- Others hold what is visible; what they make of it is not ours to wait for.
+    return next pgflow._empty_row(queue_name, pgflow._next_due(queue_name, clock_timestamp()));
     return;
   end if;
   return query select c.* from pgflow._claim_batch(

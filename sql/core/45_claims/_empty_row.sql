@@ -1,0 +1,12 @@
+-- The one row of a claim that found nothing to take: due_in_ms until the next
+-- message is visible, at least 1; null when none is waiting. Callers: the claims.
+create function pgflow._empty_row(queue_name text, next_due timestamptz)
+returns pgflow.claim_row
+language sql
+set search_path = ''
+as $$
+  select row('empty', lower(queue_name), null, null, null, null, null, null, null, null, null, null,
+             null, null, null, null,
+             greatest(ceil(extract(epoch from next_due - clock_timestamp()) * 1000), 1)::bigint
+            )::pgflow.claim_row
+$$;
