@@ -102,3 +102,69 @@ begin
   return n;
 end
 $$;
+
+-- Claims, workers and messages.
+
+-- A fixed worker id: w(1), w(2), ...
+create function pgflow_test.w(n int)
+returns uuid
+language sql
+immutable
+as $$ select ('10000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid $$;
+
+-- Pairs from texts 'flow/step'.
+create function pgflow_test.pairs(variadic texts text[])
+returns pgflow.task_pair[]
+language sql
+immutable
+as $$
+  select coalesce(array_agg(row(split_part(t, '/', 1), split_part(t, '/', 2))::pgflow.task_pair), '{}')
+  from unnest(texts) t
+$$;
+
+-- A flow of single steps in a chain, on one queue (default: its own).
+create function pgflow_test.chain(flow_slug text, steps text[] default '{a}', queue_name text default null)
+returns void
+language plpgsql
+as $$
+begin
+  perform pgflow.create_flow(chain.flow_slug);
+  for i in 1 .. cardinality(steps) loop
+    perform pgflow.add_step(chain.flow_slug, steps[i], steps[i - 1:i - 1], queue_name => chain.queue_name);
+  end loop;
+end
+$$;
+
+-- One row of a queue's table, by message id.
+create function pgflow_test.message(queue_name text, id bigint)
+returns table (msg_id bigint, read_ct int, vt timestamptz, message jsonb)
+language plpgsql
+as $$
+begin
+  return query execute format(
+    'select m.msg_id, m.read_ct, m.vt, m.message from pgmq.%I m where m.msg_id = $1', 'q_' || lower(queue_name))
+  using id;
+end
+$$;
+
+-- Message ids in the archive of a queue.
+create function pgflow_test.archived(queue_name text)
+returns setof bigint
+language plpgsql
+as $$
+begin
+  return query execute format('select a.msg_id from pgmq.%I a order by 1', 'a_' || lower(queue_name));
+end
+$$;
+
+-- Moves the recovery deadline of every started task into the past.
+create function pgflow_test.let_deadlines_pass()
+returns void
+language sql
+as $$ update pgflow.step_tasks set recover_at = clock_timestamp() - interval '1 second' where status = 'started' $$;
+
+-- Makes every message of a queue visible.
+create function pgflow_test.show_all(queue_name text)
+returns void
+language plpgsql
+as $$ begin execute format('update pgmq.%I set vt = clock_timestamp()', 'q_' || lower(queue_name)); end $$;
