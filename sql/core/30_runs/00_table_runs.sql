@@ -4,7 +4,7 @@
 -- remaining_steps counts the steps that are neither completed nor skipped; the run completes when it reaches 0.
 -- failed_at is the end of a failed and of a cancelled run.
 create table pgflow.runs (
-  run_id uuid primary key default gen_random_uuid(),
+  run_id uuid primary key,
   flow_slug text not null references pgflow.flows (flow_slug),
   status text not null default 'started',
   input jsonb not null,

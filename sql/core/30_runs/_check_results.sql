@@ -9,33 +9,30 @@ immutable
 set search_path = ''
 as $$
 declare
-  expected int := cardinality(run_ids);
-  bad text;
+  items int := cardinality(run_ids);
 begin
   if worker_id is null then
     raise exception 'worker_id is null'
       using errcode = 'invalid_parameter_value', hint = 'Give the id that the tasks were claimed with.';
   end if;
 
-  select format('%s has %s elements and run_ids %s', a.name, coalesce(a.items, 0), expected) into bad
-  from (values (1, 'step_slugs', cardinality(step_slugs)), (2, 'task_indexes', cardinality(task_indexes)),
-               (3, 'claim_nos', cardinality(claim_nos)), (4, 'results', cardinality(results)),
-               (5, 'outputs', coalesce(cardinality(outputs), expected)), (6, 'errors', coalesce(cardinality(errors), expected)),
-               (7, 'retry_afters', coalesce(cardinality(retry_afters), expected))) as a (place, name, items)
-  where a.items is distinct from expected
-  order by a.place
-  limit 1;
-  if bad is not null then
-    raise exception '%', bad
+  if cardinality(step_slugs) is distinct from items or cardinality(task_indexes) is distinct from items
+     or cardinality(claim_nos) is distinct from items or cardinality(results) is distinct from items
+     or coalesce(cardinality(outputs), items) is distinct from items
+     or coalesce(cardinality(errors), items) is distinct from items
+     or coalesce(cardinality(retry_afters), items) is distinct from items then
+    raise exception 'the arrays have different lengths: % run_ids, % step_slugs, % task_indexes, % claim_nos, % results, % outputs, % errors, % retry_afters',
+        items, cardinality(step_slugs), cardinality(task_indexes), cardinality(claim_nos), cardinality(results),
+        cardinality(outputs), cardinality(errors), cardinality(retry_afters)
       using errcode = 'invalid_parameter_value', hint = 'The arrays are parallel: one element an item in each.';
   end if;
 
-  select r.result into bad
-  from unnest(results) r (result)
-  where r.result is null or r.result not in ('completed', 'failed', 'permanent')
-  limit 1;
-  if found then
-    raise exception 'result "%" is not known', bad
+  if not results <@ array['completed', 'failed', 'permanent'] then
+    raise exception 'result "%" is not known', (
+        select r.result
+        from unnest(results) r (result)
+        where r.result is null or r.result not in ('completed', 'failed', 'permanent')
+        limit 1)
       using errcode = 'invalid_parameter_value', hint = 'Use completed, failed or permanent.';
   end if;
 end

@@ -4,6 +4,7 @@
 -- The fence: with a worker_id a result counts when the task is started under this worker and this claim_no. Without
 -- one (old clients) when it is started and not claimed_exact. A 'stalled' one, from recovery, whenever it is started.
 -- A task given twice in one batch counts once; the second is 'again'.
+-- A task of a map has an input, its element; the task of a single step has none.
 -- Lock and verdict may be one statement: PostgreSQL gives the locked row in its newest version, and nothing else that
 -- is read here changes while the run is locked.
 -- Locks: the tasks by (run, step, index); the caller holds the runs. Callers: _apply_results.
@@ -18,7 +19,7 @@ begin
   return array(
     with task as (
       select i.item, i.result, i.output, i.error, i.retry_after, t.flow_slug, t.run_id, t.step_slug, t.task_index,
-             t.queue_name, t.message_id, t.attempts_count, t.status,
+             t.queue_name, t.message_id, t.attempts_count, t.status, t.input is not null as is_map,
              case when i.result = 'stalled' then true
                   when worker_id is null then not t.claimed_exact
                   else coalesce(t.claim_no = i.claim_no and t.last_worker_id = worker_id, false) end as fenced
@@ -33,30 +34,34 @@ begin
         partition by t.run_id, t.step_slug, t.task_index order by t.fenced desc, t.item) as counts
       from task t
     ), judged as (
-      select t.*, s.step_type, v.starved_map, coalesce(s.opt_base_delay, f.opt_base_delay) as base_delay,
+      select t.*, v.starved_map, o.base_delay,
         case
           when not t.counts then case when t.fenced then 'again' else 'late' end
           when t.result = 'completed' then case when v.starved_map is null then 'completed' else 'violated' end
-          when t.result in ('failed', 'refused')
-            and t.attempts_count < coalesce(s.opt_max_attempts, f.opt_max_attempts) then 'retry'
-          else s.when_exhausted
+          when t.result in ('failed', 'refused') and t.attempts_count < o.max_attempts then 'retry'
+          else o.when_exhausted
         end as verdict
       from turn t
-      join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
-      join pgflow.flows f on f.flow_slug = t.flow_slug
-      cross join lateral (
+      left join lateral (
         -- A map of this run that waits for an array and would not get one.
         select min(d.step_slug) as starved_map
         from pgflow.deps d
         join pgflow.steps m on m.flow_slug = d.flow_slug and m.step_slug = d.step_slug and m.step_type = 'map'
         join pgflow.step_states st on st.run_id = t.run_id and st.step_slug = d.step_slug
         where d.flow_slug = t.flow_slug and d.dep_slug = t.step_slug
-          and t.result = 'completed' and s.step_type = 'single' and jsonb_typeof(t.output) <> 'array'
-      ) v
+          and t.result = 'completed' and not t.is_map and jsonb_typeof(t.output) <> 'array'
+      ) v on true
+      left join lateral (
+        select s.when_exhausted, coalesce(s.opt_max_attempts, f.opt_max_attempts) as max_attempts,
+               coalesce(s.opt_base_delay, f.opt_base_delay) as base_delay
+        from pgflow.steps s
+        join pgflow.flows f on f.flow_slug = s.flow_slug
+        where s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and t.result <> 'completed'
+      ) o on true
     )
     select row(
       j.item, j.verdict, j.result, j.run_id, j.flow_slug, j.step_slug, j.task_index, j.queue_name, j.message_id,
-      j.step_type = 'map', j.output,
+      j.is_map, j.output,
       case
         when j.verdict in ('again', 'late') then 'the task is ' || j.status
         when j.verdict = 'violated' then format(

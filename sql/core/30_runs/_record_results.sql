@@ -28,13 +28,17 @@ begin
     and t.run_id = v.run_id and t.step_slug = v.step_slug and t.task_index = v.task_index;
 
   with step as (
-    select v.run_id, v.step_slug, v.is_map, count(*) filter (where v.verdict = 'completed')::int as completed,
-           max(v.verdict) filter (where v.verdict <> 'completed') as ending,
-           (array_agg(v.error order by v.item) filter (where v.verdict <> 'completed'))[1] as error,
-           (array_agg(v.output) filter (where v.verdict = 'completed' and not v.is_map))[1] as output
+    select v.run_id, v.step_slug, v.is_map, case when v.verdict = 'completed' then 1 else 0 end as completed,
+           nullif(v.verdict, 'completed') as ending, v.error,
+           case when v.verdict = 'completed' then v.output end as output
     from unnest(verdicts) v
-    where v.verdict not in ('again', 'late', 'retry')
-    group by v.run_id, v.step_slug, v.is_map
+    where not v.is_map and v.verdict not in ('again', 'late', 'retry')
+    union all
+    select v.run_id, v.step_slug, true, count(*) filter (where v.verdict = 'completed')::int,
+           max(nullif(v.verdict, 'completed')), min(v.error), null
+    from unnest(verdicts) v
+    where v.is_map and v.verdict not in ('again', 'late', 'retry')
+    group by v.run_id, v.step_slug
   ), counted as (
     update pgflow.step_states st
     set status = n.status,

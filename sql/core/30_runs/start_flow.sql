@@ -10,12 +10,13 @@ security definer
 set search_path = ''
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  new_id uuid := coalesce(run_id, gen_random_uuid());
+  new_id uuid := coalesce(run_id, pgflow._new_run_id());
 begin
   if run_id is not null and exists (select from pgflow.runs r where r.run_id = start_flow.run_id) then
     raise exception 'run % exists already', run_id

@@ -9,12 +9,13 @@ security definer
 set search_path = ''
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  run_ids uuid[] := array(select gen_random_uuid() from unnest(inputs));
+  run_ids uuid[] := array(select pgflow._new_run_id() from unnest(inputs));
 begin
   perform pgflow._start_runs(flow_slug, run_ids, coalesce(inputs, '{}'));
   return query select r.run_id from unnest(run_ids) with ordinality as r (run_id, place) order by r.place;
