@@ -1,0 +1,94 @@
+-- fence_manifest and apply_manifest: the final states are those declared, and are
+-- refused while old code could come back.
+begin;
+select plan(26);
+
+select pgflow.load_manifest('{"deployment": "d", "entries": [
+  {"functionName": "old", "serves": {"queue": "q"}, "action": "replace", "enabled": true, "startMode": "process", "modules": ["B1", "b2"]},
+  {"functionName": "new", "serves": {"queue": "q2"}, "action": "add", "enabled": true, "startMode": "process"},
+  {"functionName": "off", "serves": {"queue": "q3"}, "action": "replace", "enabled": false, "startMode": "http"},
+  {"functionName": "keep", "serves": {"queue": "q4"}, "action": "keep-draining", "enabled": true, "startMode": "process"},
+  {"functionName": "gone", "serves": {"queue": "q5"}, "action": "retire", "enabled": false, "startMode": "process"}]}');
+select pgflow.track_worker_function('old', 'process');
+select pgflow.track_worker_function('off', 'http');
+select pgflow.track_worker_function('gone', 'process');
+update pgflow.worker_functions set debounce = '1 minute', paused_at = clock_timestamp() - interval '1 day', enabled = false where function_name = 'off';
+
+create function pg_temp.states()
+returns table (function_name text, enabled boolean, start_mode text)
+language sql
+as $$ select f.function_name, f.enabled, f.start_mode from pgflow.worker_functions f order by f.function_name $$;
+
+-- Before the fence
+select throws_ok($$ select pgflow.fence_manifest('nope') $$, '42704', 'there is no manifest of deployment "nope"', 'refuses to fence an unknown deployment');
+select throws_ok($$ select pgflow.apply_manifest('nope') $$, '42704', 'there is no manifest of deployment "nope"', 'refuses to apply one');
+select throws_ok($$ select pgflow.apply_manifest('d') $$, '55000', 'manifest "d" is refused: function "keep" has no row yet',
+  'refuses to apply before the functions are inserted');
+
+-- The fence
+select isnt((select fenced_at from pgflow.fence_manifest('d')), null, 'the time of the fence is noted');
+select results_eq($$ select * from pg_temp.states() $$,
+  $$ values ('gone'::text, true, 'process'::text), ('keep', false, 'process'), ('new', false, 'process'), ('off', false, 'http'), ('old', false, 'process') $$,
+  'functions without row are inserted disabled with their start mode, replaced ones disabled, others untouched');
+select is((select debounce from pgflow.worker_functions where function_name = 'off'), interval '1 minute', 'existing rows keep what they have');
+select is((select paused_at from pgflow.worker_functions where function_name = 'off'), null, 'a pause from before becomes the operator''s disable');
+select pgflow.track_worker_function('new', 'process');
+select is((select enabled from pgflow.worker_functions where function_name = 'new'), false, 'tracking at startup enables nothing');
+
+-- Old code
+create temporary table host as select pgflow_test.put_worker('q', 'old', modules => '[{"buildId": "b0", "sha256": "s0"}]') as id;
+select throws_ok($$ select pgflow.apply_manifest('d') $$, '55000',
+  (select format('manifest "d" is refused: worker %s of function "old" on queue "q" does not carry exactly the modules of the manifest', id) from host),
+  'refuses while a worker carries other modules');
+update pgflow.workers set last_heartbeat_at = clock_timestamp() - interval '10 minutes';
+select throws_ok($$ select pgflow.apply_manifest('d') $$, '55000', null, 'also a silent one: it may wake up');
+update pgflow.workers set standby = true;
+select throws_ok($$ select pgflow.apply_manifest('d') $$, '55000', null, 'also one standing by: it would start when the function is enabled');
+update pgflow.workers set info = '{"modules": [{"buildId": "b1", "sha256": "s1"}]}';
+select throws_ok($$ select pgflow.apply_manifest('d') $$, '55000', null, 'also one that lacks a module of the manifest');
+update pgflow.workers set info = '{"modules": [{"buildId": "b1"}, {"sha256": "B2"}, {"buildId": "b3"}]}';
+select throws_ok($$ select pgflow.apply_manifest('d') $$, '55000', null, 'also one with a module more');
+update pgflow.workers set info = '{}';
+select throws_ok($$ select pgflow.apply_manifest('d') $$, '55000', null, 'also one that does not say what it carries');
+update pgflow.workers set info = '{"modules": [{"buildId": "b1", "sha256": "s1"}, {"buildId": "x", "sha256": "B2"}]}';
+select lives_ok($$ select pgflow.apply_manifest('d') $$, 'the manifest''s modules, by build-id or sha256 in any case, are welcome');
+update pgflow.workers set info = '{}', deprecated_at = clock_timestamp();
+select lives_ok($$ select pgflow.apply_manifest('d') $$, 'a deprecated worker claims nothing: it is in nobody''s way');
+
+-- Final states
+select results_eq($$ select * from pg_temp.states() $$,
+  $$ values ('gone'::text, false, 'process'::text), ('keep', true, 'process'), ('new', true, 'process'), ('off', false, 'http'), ('old', true, 'process') $$,
+  'the final states are those declared, whatever was enabled before');
+select isnt((select applied_at from pgflow.deployment_manifest), null, 'the time is noted');
+select results_eq($$ select * from pgflow.apply_manifest('d') order by function_name $$,
+  $$ select function_name, enabled from pg_temp.states() $$, 'they are returned');
+
+-- An http function, without modules
+select pgflow_test.put_worker('q3', 'off');
+update pgflow.workers set started_at = (select fenced_at - interval '1 second' from pgflow.deployment_manifest) where function_name = 'off';
+select throws_ok($$ select pgflow.apply_manifest('d') $$, '55000', null, 'a worker from before the fence is old code where no modules tell');
+update pgflow.workers set started_at = clock_timestamp() where function_name = 'off';
+select lives_ok($$ select pgflow.apply_manifest('d') $$, 'one that came after is taken for new');
+
+-- A guard after the fence
+update pgflow.worker_functions set enabled = false, paused_at = clock_timestamp(),
+  pause_reason = '{"queue": "q4", "pairs": [{"flowSlug": "f", "stepSlug": "s"}]}' where function_name = 'keep';
+select throws_ok($$ select pgflow.apply_manifest('d') $$, '55000',
+  (select format('manifest "d" is refused: function "keep" was paused by the guard at %s, after the fence: [{"flowSlug": "f", "stepSlug": "s"}]', paused_at)
+   from pgflow.worker_functions where function_name = 'keep'), 'refuses while a guard paused a function after the fence');
+update pgflow.worker_functions set paused_at = (select fenced_at - interval '1 second' from pgflow.deployment_manifest) where function_name = 'keep';
+select lives_ok($$ select pgflow.apply_manifest('d') $$, 'a pause from before the fence is history');
+select is((select pause_reason from pgflow.worker_functions where function_name = 'keep'), null, 'and cleared');
+
+-- The affected set, once more
+select pgflow_test.put_worker('q', 'stranger');
+select throws_ok($$ select pgflow.apply_manifest('d') $$, '55000',
+  'manifest "d" is refused: function "stranger" consumes queue "q" and is not in the manifest', 'a consumer that came since is named');
+update pgflow.deployment_manifest set fenced_at = null;
+update pgflow.worker_functions set enabled = false where function_name = 'stranger';
+update pgflow.workers set stopped_at = clock_timestamp() where function_name = 'stranger';
+select throws_ok($$ select pgflow.apply_manifest('d') $$, '55000',
+  'manifest "d" is refused: function "off" is to be replaced and was not fenced', 'a replaced function must have been fenced');
+
+select * from finish();
+rollback;
