@@ -168,3 +168,153 @@ create function pgflow_test.show_all(queue_name text)
 returns void
 language plpgsql
 as $$ begin execute format('update pgmq.%I set vt = clock_timestamp()', 'q_' || lower(queue_name)); end $$;
+
+-- Runs and results.
+
+-- Claims what is visible on a queue by worker w(n), which supports every pair that is routed there.
+create function pgflow_test.claim(queue_name text, n int default 1, qty int default 100)
+returns setof pgflow.claim_row
+language plpgsql
+as $$
+begin
+  insert into pgflow.workers (worker_id, queue_name, function_name)
+  values (pgflow_test.w(n), claim.queue_name, 'fn')
+  on conflict (worker_id) do update set queue_name = excluded.queue_name;
+  insert into pgflow.worker_task_pairs (worker_id, flow_slug, step_slug)
+  select pgflow_test.w(n), s.flow_slug, s.step_slug from pgflow.steps s where s.queue_name = claim.queue_name
+  on conflict do nothing;
+  return query select c.* from pgflow.read_and_claim_tasks(claim.queue_name, qty, 0, pgflow_test.w(n)) c;
+end
+$$;
+
+-- Reports one result under the task's present claim. value: the output of a completed task as JSON text, the error of
+-- another. run_id: needed when several runs have the step.
+create function pgflow_test.report(
+  step_slug text, result text, value text default null, task_index int default 0, run_id uuid default null,
+  retry_after int default null)
+returns text
+language plpgsql
+as $$
+declare
+  task pgflow.step_tasks;
+begin
+  select t.* into strict task
+  from pgflow.step_tasks t
+  where t.step_slug = report.step_slug and t.task_index = report.task_index
+    and t.run_id = coalesce(report.run_id, t.run_id);
+  return (
+    select f.outcome
+    from pgflow.finish_tasks(
+      task.last_worker_id, array[task.run_id], array[task.step_slug], array[task.task_index], array[task.claim_no],
+      array[result], array[case when result = 'completed' then value end],
+      array[case when result <> 'completed' then value end], array[retry_after]) f);
+end
+$$;
+
+-- Claims and completes whatever is visible on a queue, until nothing is, with one output for all. Returns the number.
+create function pgflow_test.work(queue_name text, output text default 'null')
+returns int
+language plpgsql
+as $$
+declare
+  done int := 0;
+  batch int;
+begin
+  loop
+    select count(f.*) into batch
+    from (
+      select array_agg(c.run_id) as run_ids, array_agg(c.step_slug) as step_slugs,
+             array_agg(c.task_index) as task_indexes, array_agg(c.claim_no) as claim_nos,
+             array_agg('completed'::text) as results, array_agg(work.output) as outputs
+      from pgflow_test.claim(work.queue_name) c
+      where c.outcome = 'started'
+    ) b
+    cross join lateral pgflow.finish_tasks(pgflow_test.w(1), b.run_ids, b.step_slugs, b.task_indexes, b.claim_nos,
+                                           b.results, b.outputs, null) f
+    where b.run_ids is not null;
+    exit when batch = 0;
+    done := done + batch;
+  end loop;
+  return done;
+end
+$$;
+
+-- Status of the steps of the only run, as 'slug:status', in the order of the definition.
+create function pgflow_test.steps()
+returns text[]
+language sql
+as $$
+  select array_agg(st.step_slug || ':' || st.status order by s.step_index)
+  from pgflow.step_states st
+  join pgflow.steps s on s.flow_slug = st.flow_slug and s.step_slug = st.step_slug
+$$;
+
+-- Every live message, by queue.
+create function pgflow_test.live_messages()
+returns table (queue_name text, message_id bigint)
+language plpgsql
+as $$
+declare
+  q text;
+begin
+  for q in select x.queue_name from pgflow.queues x loop
+    return query execute format('select %L::text, m.msg_id from pgmq.%I m', q, 'q_' || q);
+  end loop;
+end
+$$;
+
+-- What must hold between any two transactions; one row for each violation.
+create function pgflow_test.violations()
+returns setof text
+language sql
+as $$
+  select format('live task %s/%s of a run that is %s', t.step_slug, t.task_index, r.status)
+  from pgflow.step_tasks t join pgflow.runs r on r.run_id = t.run_id
+  where t.status in ('queued', 'started') and r.status <> 'started'
+  union all
+  select format('live task %s/%s of a step that is %s', t.step_slug, t.task_index, st.status)
+  from pgflow.step_tasks t
+  join pgflow.step_states st on st.run_id = t.run_id and st.step_slug = t.step_slug
+  where t.status in ('queued', 'started') and st.status <> 'started'
+  union all
+  select format('message of task %s/%s that is %s', t.step_slug, t.task_index, t.status)
+  from pgflow_test.live_messages() m
+  join pgflow.step_tasks t on t.queue_name = m.queue_name and t.message_id = m.message_id
+  where t.status not in ('queued', 'started')
+  union all
+  select format('live task %s/%s without a message', t.step_slug, t.task_index)
+  from pgflow.step_tasks t
+  where t.status in ('queued', 'started')
+    and (t.queue_name, t.message_id) not in (select m.queue_name, m.message_id from pgflow_test.live_messages() m)
+  union all
+  select format('step %s (%s) counts %s tasks left of %s, %s completed', st.step_slug, st.status, st.remaining_tasks,
+                st.initial_tasks, n.completed)
+  from pgflow.step_states st
+  cross join lateral (
+    select count(*) filter (where t.status = 'completed') as completed, count(*) as made
+    from pgflow.step_tasks t where t.run_id = st.run_id and t.step_slug = st.step_slug) n
+  where st.status in ('started', 'completed')
+    and (st.remaining_tasks <> st.initial_tasks - n.completed or st.initial_tasks <> n.made)
+    and not exists (select from pgflow.runs r where r.run_id = st.run_id and r.status = 'failed')
+  union all
+  select format('step %s (%s) counts %s open dependencies, %s are', st.step_slug, st.status, st.remaining_deps, n.open)
+  from pgflow.step_states st
+  join pgflow.runs r on r.run_id = st.run_id and r.status in ('started', 'completed')
+  cross join lateral (
+    select count(*) as open
+    from pgflow.deps d join pgflow.step_states ds on ds.run_id = st.run_id and ds.step_slug = d.dep_slug
+    where d.flow_slug = st.flow_slug and d.step_slug = st.step_slug and ds.status not in ('completed', 'skipped')) n
+  where st.status in ('created', 'started', 'completed') and st.remaining_deps <> n.open
+  union all
+  select format('run %s (%s) counts %s steps left, %s are', r.run_id, r.status, r.remaining_steps, n.open)
+  from pgflow.runs r
+  cross join lateral (
+    select count(*) as open from pgflow.step_states st
+    where st.run_id = r.run_id and st.status not in ('completed', 'skipped')) n
+  where r.remaining_steps <> n.open
+  union all
+  select format('started run %s has nothing to do', r.run_id)
+  from pgflow.runs r
+  where r.status = 'started'
+    and not exists (select from pgflow.step_tasks t where t.run_id = r.run_id and t.status in ('queued', 'started'))
+$$;

@@ -2,7 +2,8 @@
 -- exist gets no verdict. Changes nothing.
 --
 -- The fence: with a worker_id a result counts when the task is started under this worker and this claim_no. Without
--- one (old clients) when it is started and not claimed_exact. A 'stalled' one, from recovery, whenever it is started.
+-- one (old clients) when it is started and not claimed_exact. A 'stalled' one, from recovery, when it is started and
+-- still past its deadline: it may have been claimed again since recovery looked.
 -- A task given twice in one batch counts once; the second is 'again'.
 -- A task of a map has an input, its element; the task of a single step has none.
 -- Lock and verdict may be one statement: PostgreSQL gives the locked row in its newest version, and nothing else that
@@ -20,7 +21,7 @@ begin
     with task as (
       select i.item, i.result, i.output, i.error, i.retry_after, t.flow_slug, t.run_id, t.step_slug, t.task_index,
              t.queue_name, t.message_id, t.attempts_count, t.status, t.input is not null as is_map,
-             case when i.result = 'stalled' then true
+             case when i.result = 'stalled' then coalesce(t.recover_at <= clock_timestamp(), false)
                   when worker_id is null then not t.claimed_exact
                   else coalesce(t.claim_no = i.claim_no and t.last_worker_id = worker_id, false) end as fenced
       from unnest(run_ids, step_slugs, task_indexes, claim_nos, results, outputs, errors, retry_afters) with ordinality
