@@ -28,8 +28,8 @@
 /* Modules. */
 #define LIMIT_MODULES 64
 #define LIMIT_STEPS 1000
-#define LIMIT_DESCRIPTOR_PATTERN (64 * LIMIT_KIB)
-#define LIMIT_DESCRIPTOR_TEXT (4 * LIMIT_KIB)
+#define LIMIT_DESCRIPTOR_PATTERN 65536
+#define LIMIT_DESCRIPTOR_TEXT 4096
 #define LIMIT_DESCRIPTOR_STRUCT 4096            /* a size that a module states for its structs */
 #define LIMIT_DESCRIPTOR_JSON (256 * LIMIT_MIB) /* 1000 steps, all texts full, all dependencies */
 

@@ -55,7 +55,7 @@ const char *found_text(struct reading *reading, const char *text, size_t size)
         }
         shown += step;
     }
-    strcpy(at, shown < size ? "\"..." : "\"");
+    sprintf(at, "%s", shown < size ? "\"..." : "\"");
     return reading->found;
 }
 

@@ -106,33 +106,51 @@ static const char *gnu_kind(const char *name, size_t *length)
     return NULL;
 }
 
+/* The one digit at *at, and steps over it; -1: there is another thing. */
+static int read_digit(const char **at)
+{
+    return **at >= '0' && **at <= '9' ? *(*at)++ - '0' : -1;
+}
+
+/* Kind and version of a notice that names none: the licences themselves say "any". */
+static void put_unversioned(char out[LICENSE_NAME_SIZE], const char *kind)
+{
+    const char *first = strcmp(kind, "LGPL") == 0   ? "2.0"
+                        : strcmp(kind, "AGPL") == 0 ? "3.0"
+                        : strcmp(kind, "GFDL") == 0 ? "1.1"
+                                                    : "1.0";
+    snprintf(out, LICENSE_NAME_SIZE, "%s-%s-or-later", kind, first);
+}
+
 /* "GPL-2+", "GPLv2", "GPL-2.0-or-later", "GPL (>= 2)", "LGPL": kind, version, later. */
 static bool normalise_gnu(char out[LICENSE_NAME_SIZE], const char *name)
 {
-    size_t at = 0;
-    unsigned major = 0;
-    unsigned minor = 0;
-    const char *kind = gnu_kind(name, &at);
-    if (kind == NULL || (isalpha((unsigned char)name[at]) && tolower(name[at]) != 'v'))
+    size_t length = 0;
+    const char *kind = gnu_kind(name, &length);
+    if (kind == NULL)
+        return false;
+    const char *at = name + length;
+    if (isalpha((unsigned char)*at) && *at != 'v' && *at != 'V')
         return false; /* a longer word that begins like one */
-    bool later = strchr(name + at, '+') != NULL || strcasestr(name + at, "later") != NULL ||
-                 strcasestr(name + at, "newer") != NULL || strstr(name + at, ">=") != NULL;
-    at += strcspn(name + at, "0123456789");
-    if (sscanf(name + at, "%2u.%2u", &major, &minor) < 1 || major > 9 || minor > 9) {
-        major = strcmp(kind, "LGPL") == 0 ? 2 : strcmp(kind, "AGPL") == 0 ? 3 : 1;
-        minor = strcmp(kind, "GFDL") == 0 ? 1 : 0;
-        later = true; /* no version named: the licences themselves say "any" */
+    bool later = strchr(at, '+') != NULL || strcasestr(at, "later") != NULL ||
+                 strcasestr(at, "newer") != NULL || strstr(at, ">=") != NULL;
+    at += strcspn(at, "0123456789");
+    int major = read_digit(&at);
+    int minor = major > 0 && *at == '.' ? (at++, read_digit(&at)) : 0;
+    if (major < 1 || minor < 0 || read_digit(&at) >= 0) {
+        put_unversioned(out, kind);
+        return true;
     }
     if (strcmp(kind, "GFDL") != 0 && (strcmp(kind, "LGPL") != 0 || major != 2))
         minor = 0; /* no such release: the number of an exception, or of the program */
-    snprintf(out, LICENSE_NAME_SIZE, "%s-%u.%u-%s", kind, major, minor,
+    snprintf(out, LICENSE_NAME_SIZE, "%s-%d.%d-%s", kind, major, minor,
              later ? "or-later" : "only");
     return true;
 }
 
 void license_normalise(char out[LICENSE_NAME_SIZE], const char *name, size_t size)
 {
-    char cleaned[LICENSE_NAME_SIZE];
+    char cleaned[LICENSE_NAME_SIZE] = {0};
     size_t n = clean(cleaned, name, size);
     if (n > 0 && normalise_gnu(out, cleaned))
         return;
