@@ -68,7 +68,7 @@ begin
   if has.retries then
     woken := woken || pgflow._delay_retries(verdicts);
   end if;
-  if woken is not null then
+  if cardinality(woken) > 0 then
     perform pgflow._notify(woken);
   end if;
 end

@@ -1,7 +1,7 @@
--- Sends new messages for the retries of a batch whose message is not among the found ones, and records their ids.
+-- Sends new messages for those retries whose message is not among the found ones, and records their ids.
 -- Locks: none new; the caller holds the tasks. Callers: _delay_retries.
 create function pgflow._resend_retries(
-  verdicts pgflow._verdict[],
+  retries pgflow._verdict[],
   found_queues text[],
   found_messages bigint[]
 )
@@ -16,12 +16,11 @@ begin
                      order by v.item) as tasks,
            array_agg(jsonb_build_object('flow_slug', v.flow_slug, 'run_id', v.run_id, 'step_slug', v.step_slug,
                                         'task_index', v.task_index) order by v.item) as bodies
-    from unnest(verdicts) v
-    where v.verdict = 'retry'
-      and not exists (
-        select
-        from unnest(found_queues, found_messages) as f (queue_name, message_id)
-        where f.queue_name = v.queue_name and f.message_id = v.message_id)
+    from unnest(retries) v
+    where not exists (
+      select
+      from unnest(found_queues, found_messages) as f (queue_name, message_id)
+      where f.queue_name = v.queue_name and f.message_id = v.message_id)
     group by v.queue_name, v.delay
   )
   update pgflow.step_tasks t

@@ -52,7 +52,7 @@ begin
 
   select a.woken into woken
   from pgflow._advance('{}', coalesce(ready, '{}'), coalesce(opened, '{}'), '{}', steps_left, run_ids) a;
-  if woken is not null then
+  if cardinality(woken) > 0 then
     perform pgflow._notify(woken);
   end if;
 end

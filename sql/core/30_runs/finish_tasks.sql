@@ -50,7 +50,7 @@ begin
   from pgflow._apply_results(worker_id, run_ids, step_slugs, task_indexes, claim_nos, given.results, given.parsed,
                              given.errors, retry_afters) a;
 
-  if done.woken is not null then
+  if cardinality(done.woken) > 0 then
     wakes_own_queue := exists (
       select from pgflow.workers w
       where w.worker_id = finish_tasks.worker_id and lower(w.queue_name) = any (done.woken));
