@@ -59,6 +59,11 @@ static bool read_step(struct deployment_step *step, const cJSON *json,
     if (queue == NULL || !text_lower(step->queue, sizeof step->queue, queue) ||
         !text_is_queue_name(step->queue))
         return refuse(module, "queue of a step", error);
+    bool is_root = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(json, "dependencies")) == 0;
+    const char *type = text_of(json, "stepType");
+    bool is_map = type != NULL && strcmp(type, "map") == 0;
+    step->gets_flow_input = (is_root && !is_map) ||
+                            cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "wantsFlowInput"));
     return true;
 }
 

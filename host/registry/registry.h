@@ -26,6 +26,7 @@ struct deployment_step {
     const char *slug;
     uint32_t index;                   /* in the descriptor */
     char queue[LIMIT_QUEUE_NAME + 1]; /* canonical */
+    bool gets_flow_input;             /* a single root step, or one that asks for it */
     bool served;                      /* routed to the queue of this host */
     const struct deployment *deployment;
 };

@@ -1,0 +1,18 @@
+#include "cli/options.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <uv.h>
+
+#include <pgflow/module.h>
+
+#include "db/migrate.h"
+
+void options_print_version(void)
+{
+    printf("pgflow-host %s\n", PGFLOW_VERSION);
+    printf("module ABI  %u.0 to %u.%u\n", PGF_ABI_MAJOR, PGF_ABI_MAJOR, PGF_ABI_MINOR);
+    printf("schema      %d\n", migrate_own_version());
+    printf("libuv       %s\n", uv_version_string());
+    printf("cJSON       %s\n", cJSON_Version());
+}

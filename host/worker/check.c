@@ -1,0 +1,41 @@
+/*
+ * --check: steps 6 to 8 of a start inside one transaction that is rolled back, then the banner as
+ * it would be. A start that would fail fails here with the same text and code.
+ */
+#include "worker/worker_private.h"
+
+#include "observe/log.h"
+
+static void on_begun(void *ctx, const struct db_status *status)
+{
+    struct worker *worker = ctx;
+
+    if (worker->life.state != WORKER_STARTING)
+        return;
+    if (status->outcome == DB_OK)
+        startup_run(worker);
+    else
+        worker_fail(worker, ERROR_UNAVAILABLE, "--check cannot begin a transaction: %s",
+                    status->text);
+}
+
+void check_begin(struct worker *worker)
+{
+    db_check_begin(worker->db, on_begun, worker);
+}
+
+static void on_ended(void *ctx, const struct db_status *status)
+{
+    struct worker *worker = ctx;
+
+    if (status->outcome != DB_OK)
+        log_warn("call_failed", "the connection went before the rollback; nothing was committed",
+                 LOG_QUEUE(worker->queue), LOG_ERROR(status->text));
+    drain_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, "checked; nothing was changed");
+}
+
+void check_end(struct worker *worker)
+{
+    start_banner_show(worker);
+    db_check_end(worker->db, on_ended, worker);
+}

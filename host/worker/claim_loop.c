@@ -1,0 +1,195 @@
+/*
+ * When and how much to claim. One claim in flight, as wide as the free slots; none after a drain
+ * has begun, none before what a reconnect left is given back. Something to claim is expected after
+ * a NOTIFY, after a result that made new work, after a claim that came back full; otherwise the
+ * poll is the floor.
+ */
+#include "worker/worker_private.h"
+
+#include <string.h>
+
+#include "observe/log.h"
+
+enum { LONGEST_ERROR_PAUSE_MS = 1000, FIRST_ERROR_PAUSE_MS = 50, HELD_PAUSE_MS = 1000 };
+
+static uint32_t random_bits(void)
+{
+    uint32_t bits = 0;
+
+    (void)uv_random(NULL, NULL, &bits, sizeof bits, 0, NULL);
+    return bits;
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    worker_wake(timer->data);
+}
+
+static void wake_at(struct worker *worker, uint64_t at_ns, uint64_t now_ns)
+{
+    uint64_t ms = at_ns <= now_ns ? 0 : (at_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
+
+    uv_timer_start(&worker->claims.timer, on_timer, ms, 0);
+}
+
+void claim_loop_expect_work(struct worker *worker)
+{
+    worker->claims.due = true;
+    idle_backoff_reset(&worker->claims.backoff);
+    worker_wake(worker);
+}
+
+void claim_loop_start(struct worker *worker)
+{
+    worker->claims.backoff =
+        (struct idle_backoff){.base_ms = (uint32_t)worker->settings->poll_interval, .misses = 0};
+    worker->claims.answered_ns = uv_hrtime();
+    worker->claims.idle_since_ns = 0;
+    maintenance_start(worker);
+    claim_loop_expect_work(worker);
+}
+
+static void pause_poll(struct worker *worker, uint64_t now_ns, int64_t due_in_ms)
+{
+    uint32_t pause = idle_backoff_next(&worker->claims.backoff, random_bits());
+
+    worker->claims.next_poll_ns = now_ns + idle_sleep_ms(pause, due_in_ms) * NS_PER_MS;
+}
+
+/* --exit-when-idle: from the first empty claim with nothing running or unreported. */
+static void watch_idleness(struct worker *worker, bool empty, uint64_t now_ns)
+{
+    struct claim_loop *claims = &worker->claims;
+    uint64_t limit_ns = (uint64_t)worker->settings->exit_when_idle * NS_PER_S;
+
+    if (!empty || task_count(&worker->tasks) > 0) {
+        claims->idle_since_ns = 0;
+        return;
+    }
+    if (claims->idle_since_ns == 0)
+        claims->idle_since_ns = now_ns;
+    if (limit_ns > 0 && now_ns - claims->idle_since_ns >= limit_ns)
+        drain_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, "idle for as long as --exit-when-idle");
+}
+
+static void on_refused(struct worker *worker, const struct db_status *status, uint64_t now_ns)
+{
+    struct claim_loop *claims = &worker->claims;
+    uint64_t pause_ms = FIRST_ERROR_PAUSE_MS;
+
+    if (!connection_answered(worker, status, "the claim")) {
+        for (uint32_t i = 0; i < claims->failures && pause_ms < LONGEST_ERROR_PAUSE_MS; i++)
+            pause_ms *= 2;
+        claims->failures++;
+        claims->due = true;
+        claims->not_before_ns = now_ns + pause_ms * NS_PER_MS;
+    }
+}
+
+static void on_fenced(struct worker *worker, const char *reason)
+{
+    const char *why = reason != NULL ? reason : "unknown";
+
+    log_warn("fenced", "the database lets this worker claim no more", LOG_QUEUE(worker->queue),
+             LOG_WORKER(worker->identity.id), LOG_FIELD_TEXT("reason", why));
+    if (strcmp(why, "must_stop") == 0)
+        drain_begin(worker, DRAIN_THEN_STANDBY, ERROR_NONE, "the function was disabled");
+    else if (strcmp(why, "deprecated") == 0)
+        drain_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, "deprecated");
+    else
+        worker_fail(worker, ERROR_UNAVAILABLE,
+                    "the database fenced this worker (%s); its supervisor should start it afresh",
+                    why);
+}
+
+static void take_rows(struct worker *worker, const struct db_claim *claim, uint64_t now_ns,
+                      uint64_t claimed_ns)
+{
+    struct claim_loop *claims = &worker->claims;
+    const struct db_claim_row *first = claim->rows[0];
+
+    if (first->outcome == DB_CLAIM_FENCED) {
+        on_fenced(worker, first->reason);
+        return;
+    }
+    bool empty = first->outcome == DB_CLAIM_EMPTY;
+    watch_idleness(worker, empty, now_ns);
+    if (empty) {
+        pause_poll(worker, now_ns, first->due_in_ms);
+        return;
+    }
+    idle_backoff_reset(&claims->backoff);
+    pause_poll(worker, now_ns, -1);
+    if (claim->count >= claims->asked)
+        claims->due = true;
+    dispatch_claim(worker, claim, claimed_ns);
+    for (size_t i = 0; i < claim->count; i++)
+        if (claim->rows[i]->outcome == DB_CLAIM_HELD)
+            claims->not_before_ns = now_ns + HELD_PAUSE_MS * NS_PER_MS;
+}
+
+static void on_claimed(void *ctx, const struct db_status *status, const struct db_claim *claim)
+{
+    struct worker *worker = ctx;
+    uint64_t now_ns = uv_hrtime();
+
+    worker->claims.in_flight = false;
+    worker_wake(worker);
+    if (worker->life.state == WORKER_STOPPED)
+        return;
+    if (status->outcome != DB_OK) {
+        on_refused(worker, status, now_ns);
+        return;
+    }
+    worker->claims.failures = 0;
+    worker->claims.answered_ns = now_ns;
+    take_rows(worker, claim, now_ns, now_ns - status->elapsed_ns);
+    if (worker->settings->once && worker->life.state == WORKER_RUNNING)
+        drain_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, "--once: one claim was made");
+}
+
+static bool may_claim(const struct worker *worker)
+{
+    return worker->life.state == WORKER_RUNNING && worker->up && !worker->claims.in_flight &&
+           worker->reclaim.state == RECLAIM_NONE &&
+           worker->held_count < registry_pair_count(worker->registry);
+}
+
+static uint32_t width(const struct worker *worker, uint64_t now_ns)
+{
+    return claim_width(&(struct claim_room){
+        .concurrency = (uint32_t)worker->settings->concurrency,
+        .batch_size = (uint32_t)worker->settings->batch_size,
+        .in_pool = task_count_in_pool(&worker->tasks),
+        .waiting = worker->tasks.count[TASK_WAITING],
+        .unreported = task_count_unreported(&worker->tasks),
+        .prefetch = !worker->settings->once && prefetch_is_on(&worker->claims.prefetch, now_ns)});
+}
+
+void claim_loop_run(struct worker *worker)
+{
+    struct claim_loop *claims = &worker->claims;
+    uint64_t now_ns = uv_hrtime();
+
+    if (!may_claim(worker))
+        return;
+    uint64_t at_ns = claims->due                                    ? claims->not_before_ns
+                     : claims->next_poll_ns > claims->not_before_ns ? claims->next_poll_ns
+                                                                    : claims->not_before_ns;
+    if (at_ns > now_ns) {
+        wake_at(worker, at_ns, now_ns);
+        return;
+    }
+    uint32_t quantity = width(worker, now_ns);
+    if (quantity == 0)
+        return; /* the next handler that ends wakes the loop */
+    uv_timer_stop(&claims->timer);
+    claims->due = false;
+    claims->in_flight = true;
+    claims->asked = quantity;
+    claims->sent_number = ++worker->calls_sent;
+    db_read_and_claim_tasks(worker->db, worker->queue, (int)quantity,
+                            worker->settings->read_visibility, worker->identity.id,
+                            (struct db_pairs){.items = worker->held, .count = worker->held_count},
+                            on_claimed, worker);
+}

@@ -1,0 +1,91 @@
+/*
+ * The database as the worker sees it: up, down, or never reached.
+ */
+#include "worker/worker_private.h"
+
+#include <stdio.h>
+
+#include "db/address.h"
+#include "observe/log.h"
+
+static void on_up(void *ctx)
+{
+    struct worker *worker = ctx;
+    bool first = worker->up_since_ns == 0;
+
+    worker->up = true;
+    worker->up_since_ns = uv_hrtime();
+    log_info(first ? "database_connected" : "database_back",
+             first ? "connected" : "connected again", LOG_QUEUE(worker->queue),
+             LOG_FIELD_TEXT("database", db_address_label(worker->address)));
+    if (!first)
+        reclaim_want(worker);
+    if (worker->settings->check && first)
+        check_begin(worker);
+    else if (worker->life.state == WORKER_STARTING)
+        startup_run(worker);
+    claim_loop_expect_work(worker);
+}
+
+static void on_down(void *ctx, const char *reason)
+{
+    struct worker *worker = ctx;
+
+    worker->up = false;
+    if (worker->settings->check) {
+        worker_fail(worker, ERROR_UNAVAILABLE, "the database went away during --check: %s", reason);
+        return;
+    }
+    log_warn("database_lost", "no database; handlers go on, their results are kept",
+             LOG_QUEUE(worker->queue), LOG_ERROR(reason));
+}
+
+static void on_notify(void *ctx)
+{
+    claim_loop_expect_work(ctx);
+}
+
+static void on_fatal(void *ctx, const struct error *error)
+{
+    worker_fail(ctx, error->code, "%s", error->text);
+}
+
+bool connection_open(struct worker *worker, struct error *error)
+{
+    const struct settings *settings = worker->settings;
+    char name[64];
+
+    snprintf(name, sizeof name, "pgflow-host/%s", worker->queue);
+    worker->db =
+        db_open(&worker->loop,
+                &(struct db_config){
+                    .address = worker->address,
+                    .application_name = name,
+                    .listen_queue = settings->no_listen || settings->pooled ? NULL : worker->queue,
+                    .connections = settings->db_connections,
+                    .pooled = settings->pooled,
+                    .connect_timeout_s = settings->connect_timeout,
+                    .ctx = worker,
+                    .on_up = on_up,
+                    .on_down = on_down,
+                    .on_notify = on_notify,
+                    .on_fatal = on_fatal},
+                error);
+    return worker->db != NULL;
+}
+
+bool connection_answered(struct worker *worker, const struct db_status *status, const char *what)
+{
+    if (status->outcome == DB_OK)
+        return true;
+    if (status->permanent) {
+        worker_fail(worker, ERROR_CONFIG, "%s was refused: %s%s%s%s%s", what, status->text,
+                    status->sqlstate[0] != '\0' ? " (SQLSTATE " : "", status->sqlstate,
+                    status->sqlstate[0] != '\0' ? ")" : "",
+                    status->detail != NULL ? status->detail : "");
+        return false;
+    }
+    log_warn("call_failed", "a database call failed; it is tried again", LOG_QUEUE(worker->queue),
+             LOG_FIELD_TEXT("call", what), LOG_ERROR(status->text));
+    return false;
+}

@@ -1,0 +1,229 @@
+/*
+ * The end of work, in stages, whatever began it:
+ *
+ *     finish    no claim goes out any more; what waits is given back, what runs may finish
+ *     cancel    a signal's grace is over: handlers are asked to stop, killed two seconds later
+ *     report    the last results and releases, heartbeats go on
+ *     mark      the row is stopped (or the host stands by)
+ *     close     runners, then the database connection last
+ *
+ * Deprecation and a disabled function wait for handlers and for the database as long as it takes; a
+ * signal bounds every stage, so that a stop ends in time while the database is away or a handler is
+ * stuck.
+ */
+#include "worker/worker_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "observe/log.h"
+
+/* For the report after the handlers' end, for the mark, and for all of it after a second signal. */
+#define REPORT_NS (5 * NS_PER_S)
+#define MARK_NS (2 * NS_PER_S)
+#define HURRY_NS (2 * NS_PER_S)
+
+static void on_timer(uv_timer_t *timer)
+{
+    worker_wake(timer->data);
+}
+
+static void set_deadline(struct worker *worker, uint64_t deadline_ns)
+{
+    uint64_t now_ns = uv_hrtime();
+    uint64_t ms = deadline_ns <= now_ns ? 0 : (deadline_ns - now_ns) / NS_PER_MS + 1;
+
+    worker->drain.deadline_ns = deadline_ns;
+    uv_timer_start(&worker->drain_timer, on_timer, ms, 0);
+}
+
+static bool is_overdue(const struct drain *drain)
+{
+    return drain->deadline_ns != 0 && uv_hrtime() >= drain->deadline_ns;
+}
+
+static void give_back_waiting(struct worker *worker)
+{
+    for (struct task *task = worker->tasks.first; task != NULL; task = task->next)
+        if (task->stage == TASK_WAITING)
+            (void)pool_recall(worker->pool, &task->pool);
+}
+
+/* A drain that is under way already takes the stronger purpose: leaving wins over standing by, the
+ * first reason for a code over none. */
+static void strengthen(struct drain *drain, enum drain_then then, int code)
+{
+    if (then == DRAIN_THEN_EXIT)
+        drain->then = DRAIN_THEN_EXIT;
+    if (drain->code == 0)
+        drain->code = code;
+}
+
+void drain_begin(struct worker *worker, enum drain_then then, int code, const char *why)
+{
+    struct drain *drain = &worker->drain;
+
+    if (worker->life.state == WORKER_STOPPED)
+        return;
+    if (worker->life.state == WORKER_DRAINING) {
+        strengthen(drain, then, code);
+        worker_wake(worker);
+        return;
+    }
+    bool once = worker->settings->once && worker->life.state == WORKER_RUNNING && code == 0;
+    *drain = (struct drain){.stage = DRAIN_FINISH,
+                            .then = then,
+                            .code = code,
+                            .keep_waiting = once && then == DRAIN_THEN_EXIT};
+    lifecycle_set(&worker->life, WORKER_DRAINING, why);
+    notify_systemd(then == DRAIN_THEN_EXIT ? "STOPPING=1\nSTATUS=finishing what runs"
+                                           : "STATUS=finishing what runs, then standing by");
+    if (!drain->keep_waiting)
+        give_back_waiting(worker);
+    worker_wake(worker);
+}
+
+static void hurry(struct worker *worker)
+{
+    log_warn("stop_now", "second signal: handlers are killed", LOG_QUEUE(worker->queue));
+    worker->drain.hurried = true;
+    if (worker->pool != NULL)
+        pool_kill_all(worker->pool);
+    set_deadline(worker, uv_hrtime() + HURRY_NS);
+}
+
+void drain_on_signal(struct worker *worker, int number)
+{
+    struct drain *drain = &worker->drain;
+    uint64_t grace_ns = (uint64_t)worker->settings->drain_timeout * NS_PER_S;
+    char why[64];
+
+    if (worker->life.state == WORKER_STOPPED)
+        return;
+    snprintf(why, sizeof why, "SIG%s", sigabbrev_np(number));
+    drain_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, why);
+    if (drain->hurried)
+        return;
+    if (drain->bounded) {
+        hurry(worker);
+        worker_wake(worker);
+        return;
+    }
+    drain->bounded = true;
+    drain->keep_waiting = false;
+    give_back_waiting(worker);
+    set_deadline(worker, uv_hrtime() + grace_ns);
+}
+
+static void enter(struct worker *worker, enum drain_stage stage)
+{
+    worker->drain.stage = stage;
+    worker_wake(worker);
+}
+
+/* The last results get at least REPORT_NS, also when the handlers took all of the grace. */
+static void enter_report(struct worker *worker)
+{
+    struct drain *drain = &worker->drain;
+    uint64_t least_ns = uv_hrtime() + REPORT_NS;
+
+    if (drain->bounded && !drain->hurried && drain->deadline_ns < least_ns)
+        set_deadline(worker, least_ns);
+    enter(worker, DRAIN_REPORT);
+}
+
+static void cancel_handlers(struct worker *worker)
+{
+    log_warn("drain_timeout", "handlers did not finish within --drain-timeout; they are cancelled",
+             LOG_QUEUE(worker->queue),
+             LOG_FIELD_INT("handlers", task_count_in_pool(&worker->tasks)));
+    for (struct task *task = worker->tasks.first; task != NULL; task = task->next)
+        if (task->stage == TASK_WAITING || task->stage == TASK_RUNNING)
+            pool_cancel(worker->pool, &task->pool, POOL_SHUTDOWN);
+    worker->drain.deadline_ns = 0; /* the pool kills them by itself */
+    enter(worker, DRAIN_CANCEL);
+}
+
+static bool is_reported(const struct worker *worker)
+{
+    return task_count(&worker->tasks) == 0 && !worker->claims.in_flight &&
+           (worker->reclaim.state == RECLAIM_NONE || !worker->up);
+}
+
+static void on_marked(void *ctx, const struct db_status *status)
+{
+    struct worker *worker = ctx;
+
+    if (status->outcome != DB_OK)
+        log_warn("call_failed", "this worker's row could not be marked stopped",
+                 LOG_QUEUE(worker->queue), LOG_ERROR(status->text));
+    worker->drain.marks_out--;
+    worker_wake(worker);
+}
+
+static void mark(struct worker *worker, const char *id)
+{
+    if (id[0] == '\0')
+        return;
+    worker->drain.marks_out++;
+    db_mark_worker_stopped(worker->db, id, on_marked, worker);
+}
+
+static void enter_mark(struct worker *worker)
+{
+    struct drain *drain = &worker->drain;
+
+    if (drain->then == DRAIN_THEN_STANDBY && standby_enter(worker, "the function is disabled"))
+        return;
+    if (!drain->hurried)
+        set_deadline(worker, uv_hrtime() + MARK_NS);
+    if (worker->db != NULL && worker->up) {
+        mark(worker, worker->identity.id);
+        mark(worker, worker->identity.pending);
+    }
+    enter(worker, DRAIN_MARK);
+}
+
+static void report_leftovers(const struct worker *worker)
+{
+    uint32_t left = task_count(&worker->tasks);
+
+    if (left > 0)
+        log_warn("left_unreported",
+                 "the stop could not wait for the database; recovery returns these tasks",
+                 LOG_QUEUE(worker->queue), LOG_FIELD_INT("count", left));
+}
+
+void drain_run(struct worker *worker)
+{
+    struct drain *drain = &worker->drain;
+
+    if (worker->life.state != WORKER_DRAINING)
+        return;
+    switch (drain->stage) {
+    case DRAIN_FINISH:
+        if (task_count_in_pool(&worker->tasks) > 0 && !drain->hurried && is_overdue(drain)) {
+            cancel_handlers(worker);
+            return;
+        }
+        /* fall through */
+    case DRAIN_CANCEL:
+        if (task_count_in_pool(&worker->tasks) == 0 || (drain->hurried && is_overdue(drain)))
+            enter_report(worker);
+        return;
+    case DRAIN_REPORT:
+        if (is_reported(worker) || is_overdue(drain)) {
+            report_leftovers(worker);
+            enter_mark(worker);
+        }
+        return;
+    case DRAIN_MARK:
+        if (drain->marks_out == 0 || is_overdue(drain)) {
+            drain->stage = DRAIN_CLOSE;
+            worker_close(worker);
+        }
+        return;
+    case DRAIN_CLOSE:
+        return;
+    }
+}

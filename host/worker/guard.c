@@ -1,0 +1,56 @@
+#include "worker/guard.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "observe/log.h"
+#include "worker/worker_private.h"
+
+static bool is_first_of_pair(const struct db_claim *claim, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (claim->rows[i]->outcome == DB_CLAIM_UNSUPPORTED &&
+            strcmp(claim->rows[i]->flow, claim->rows[at]->flow) == 0 &&
+            strcmp(claim->rows[i]->step, claim->rows[at]->step) == 0)
+            return false;
+    return true;
+}
+
+static void put_unsupported(const struct db_claim *claim, struct buf *ids, struct buf *pairs)
+{
+    for (size_t i = 0; i < claim->count; i++) {
+        const struct db_claim_row *row = claim->rows[i];
+        if (row->outcome != DB_CLAIM_UNSUPPORTED)
+            continue;
+        buf_printf(ids, "%s%lld", ids->size == 0 ? "" : " ", (long long)row->msg_id);
+        if (is_first_of_pair(claim, i))
+            buf_printf(pairs, "%s%s.%s", pairs->size == 0 ? "" : " ", row->flow, row->step);
+    }
+}
+
+bool guard_report(struct worker *worker, const struct db_claim *claim)
+{
+    struct buf ids, pairs;
+
+    buf_init(&ids, LIMIT_LOG_VALUE);
+    buf_init(&pairs, LIMIT_LOG_VALUE / 2);
+    put_unsupported(claim, &ids, &pairs);
+    bool unsupported = ids.size > 0;
+    if (unsupported) {
+        log_fatal(
+            "unsupported_work",
+            "the queue holds work that this host has no handler for; nothing of the batch was "
+            "started, the function is paused",
+            LOG_QUEUE(worker->queue), LOG_WORKER(worker->identity.id),
+            LOG_FIELD_TEXT("function", worker->function), LOG_FIELD_TEXT("msg_ids", ids.data),
+            LOG_FIELD_TEXT("pairs", pairs.data));
+        worker_fail(worker, ERROR_CONFIG,
+                    "queue %s holds work of %s, which no given module can do. Start the host with "
+                    "those modules too, or repair the route; then enable the function again: "
+                    "select pgflow.enable_worker_function('%s')",
+                    worker->queue, pairs.data, worker->function);
+    }
+    buf_free(&ids);
+    buf_free(&pairs);
+    return unsupported;
+}

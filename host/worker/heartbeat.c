@@ -1,0 +1,128 @@
+/*
+ * The heartbeat of this process's row, every 5 s from the first registration until the last result
+ * is reported, and what its answer asks for.
+ */
+#include "worker/worker_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "observe/log.h"
+
+enum { HEARTBEAT_MS = 5000 };
+
+#define SILENCE_NS (30 * NS_PER_S)
+
+bool heartbeat_is_due(const struct worker *worker, uint64_t now_ns)
+{
+    if (worker->life.state != WORKER_RUNNING)
+        return true;
+    /* A host that may claim and gets no answer for so long is stuck, and must stop counting as
+     * live. Busy slots alone are no sign of it, nor are modules that are all held: that host claims
+     * nothing on purpose. */
+    bool slot_is_free =
+        task_count_in_pool(&worker->tasks) < (uint32_t)worker->settings->concurrency;
+    bool all_held = worker->held_count == registry_pair_count(worker->registry);
+    return !slot_is_free || all_held || now_ns - worker->claims.answered_ns < SILENCE_NS;
+}
+
+static void cancel_ended_runs(struct worker *worker, const struct db_texts *runs)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        for (struct task *task = worker->tasks.first; task != NULL; task = task->next) {
+            if (task->run_ended || strcmp(task->row->run_id, runs->items[i]) != 0)
+                continue;
+            task->run_ended = true;
+            if (task->stage == TASK_WAITING || task->stage == TASK_RUNNING)
+                pool_cancel(worker->pool, &task->pool, POOL_RUN_ENDED);
+        }
+}
+
+static void obey(struct worker *worker, const struct db_heartbeat *answer)
+{
+    if (worker->life.state == WORKER_STOPPED)
+        return;
+    if (answer->is_deprecated)
+        drain_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, "deprecated");
+    else if (worker->life.state == WORKER_STANDBY)
+        standby_ask_whether_enabled(worker);
+    else if (answer->must_stop && !worker->identity.standby)
+        drain_begin(worker, DRAIN_THEN_STANDBY, ERROR_NONE, "the function was disabled");
+    else if (worker->life.state == WORKER_RUNNING)
+        activation_offer_again(worker);
+}
+
+static void on_heartbeat(void *ctx, const struct db_status *status,
+                         const struct db_heartbeat *answer)
+{
+    struct worker *worker = ctx;
+
+    worker->heartbeat.in_flight = false;
+    if (worker->heartbeat.version != worker->identity.version)
+        return;
+    if (!connection_answered(worker, status, "heartbeat"))
+        return;
+    cancel_ended_runs(worker, &answer->ended_runs);
+    obey(worker, answer);
+    worker_wake(worker);
+}
+
+/* The runs of all tasks whose result is not acknowledged; repetitions do no harm. */
+static size_t runs_in_flight(const struct worker *worker, const char **runs)
+{
+    size_t count = 0;
+
+    for (const struct task *task = worker->tasks.first; task != NULL; task = task->next)
+        if (count == 0 || strcmp(runs[count - 1], task->row->run_id) != 0)
+            runs[count++] = task->row->run_id;
+    return count;
+}
+
+static void send_heartbeat(struct worker *worker)
+{
+    const char **runs = calloc(task_count(&worker->tasks) + 1, sizeof *runs);
+
+    if (runs == NULL)
+        return; /* the next one may find memory */
+    worker->heartbeat.in_flight = true;
+    worker->heartbeat.version = worker->identity.version;
+    db_heartbeat(worker->db, worker->identity.id,
+                 (struct db_texts){.items = runs, .count = runs_in_flight(worker, runs)},
+                 (struct db_pairs){.items = worker->held,
+                                   .count = worker->identity.standby ? 0 : worker->held_count},
+                 on_heartbeat, worker);
+    free(runs);
+}
+
+static void log_silence(struct worker *worker, bool silent)
+{
+    if (silent && !worker->heartbeat.silent)
+        log_error(
+            "heartbeat_silent",
+            "no claim was answered for 30 s though a slot is free; this worker stops counting "
+            "as live until one is",
+            LOG_QUEUE(worker->queue), LOG_WORKER(worker->identity.id));
+    worker->heartbeat.silent = silent;
+}
+
+static void tick(uv_timer_t *timer)
+{
+    struct worker *worker = timer->data;
+
+    modules_log_changed(worker);
+    if (worker->life.state == WORKER_STANDBY)
+        standby_tick(worker);
+    if (worker->identity.id[0] == '\0' || worker->heartbeat.in_flight ||
+        worker->life.state == WORKER_STOPPED)
+        return;
+    bool due = heartbeat_is_due(worker, uv_hrtime());
+    log_silence(worker, !due);
+    if (due)
+        send_heartbeat(worker);
+}
+
+void heartbeat_start(struct worker *worker)
+{
+    if (!uv_is_active((uv_handle_t *)&worker->heartbeat.timer))
+        uv_timer_start(&worker->heartbeat.timer, tick, HEARTBEAT_MS, HEARTBEAT_MS);
+}

@@ -1,0 +1,83 @@
+/*
+ * After each reconnect: gives back claims whose answer was lost with the old connection. The
+ * database started those tasks for this worker, which never heard of them; release_tasks_except
+ * names what it does hold.
+ *
+ * No claim may be in flight meanwhile: its tasks would be started and not be named. A claim that
+ * was still running on the lost connection makes the call wait (it holds the worker's row); one
+ * that had not begun when the connection broke can commit later, so the call is made once more a
+ * statement deadline after the first.
+ */
+#include "worker/worker_private.h"
+
+#include <stdlib.h>
+
+#include "observe/log.h"
+
+enum { RETRY_MS = 1000 };
+
+static void once_more(uv_timer_t *timer)
+{
+    struct worker *worker = timer->data;
+
+    worker->reclaim.state = RECLAIM_WANTED;
+    worker->reclaim.again = false;
+    worker_wake(worker);
+}
+
+static void retry(uv_timer_t *timer)
+{
+    struct worker *worker = timer->data;
+
+    worker->reclaim.state = RECLAIM_WANTED;
+    worker_wake(worker);
+}
+
+void reclaim_want(struct worker *worker)
+{
+    if (worker->identity.id[0] == '\0' || worker->identity.standby)
+        return;
+    uv_timer_stop(&worker->reclaim.timer);
+    worker->reclaim.state = RECLAIM_WANTED;
+    worker->reclaim.again = true;
+    worker_wake(worker);
+}
+
+static void on_released(void *ctx, const struct db_status *status, const int *released)
+{
+    struct worker *worker = ctx;
+
+    if (worker->life.state == WORKER_STOPPED)
+        return;
+    if (!connection_answered(worker, status, "release_tasks_except")) {
+        worker->reclaim.state = RECLAIM_PAUSED;
+        uv_timer_start(&worker->reclaim.timer, retry, RETRY_MS, 0);
+        return;
+    }
+    if (*released > 0)
+        log_warn("claims_given_back", "tasks of claims whose answer was lost were given back",
+                 LOG_QUEUE(worker->queue), LOG_WORKER(worker->identity.id),
+                 LOG_FIELD_INT("count", *released));
+    worker->reclaim.state = RECLAIM_NONE;
+    if (worker->reclaim.again)
+        uv_timer_start(&worker->reclaim.timer, once_more, LIMIT_DB_DEADLINE_MS, 0);
+    worker_wake(worker);
+}
+
+void reclaim_run(struct worker *worker)
+{
+    if (worker->reclaim.state != RECLAIM_WANTED || !worker->up || worker->claims.in_flight)
+        return;
+    struct db_task_ref *held = calloc(task_count(&worker->tasks) + 1, sizeof *held);
+    size_t count = 0;
+    if (held == NULL)
+        return;
+    for (const struct task *task = worker->tasks.first; task != NULL; task = task->next)
+        held[count++] = (struct db_task_ref){.run_id = task->row->run_id,
+                                             .step = task->row->step,
+                                             .task_index = task->row->task_index,
+                                             .claim_no = task->row->claim_no};
+    worker->reclaim.state = RECLAIM_SENT;
+    db_release_tasks_except(worker->db, worker->identity.id, held, count, on_released, worker);
+    free(held);
+}

@@ -1,0 +1,84 @@
+#include "worker/result_log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "observe/log.h"
+#include "worker/worker_private.h"
+
+/* What a handler wrote into its error may quote its input, so it stays in the database; the log has
+ * what the host itself found: the first line after a death or a timeout. */
+#define TASK_FIELDS                                                                                \
+    LOG_QUEUE(worker->queue), LOG_FLOW(task->row->flow), LOG_STEP(task->row->step),                \
+        LOG_RUN(task->row->run_id), LOG_TASK(task->row->task_index),                               \
+        LOG_ATTEMPT(task->row->attempt), LOG_MSG_ID(task->row->msg_id)
+
+static void own_words(char *line, size_t size, const struct task *task,
+                      const struct pool_result *result)
+{
+    if (result->died || task->pool.timed_out)
+        snprintf(line, size, "%.*s", (int)strcspn(result->error, "\n"), result->error);
+}
+
+void result_log_handler(const struct worker *worker, const struct task *task,
+                        const struct pool_result *result)
+{
+    char line[256] = "";
+
+    switch (result->outcome) {
+    case POOL_COMPLETED:
+        log_debug("handler_done", "handler completed", TASK_FIELDS, LOG_PID(result->pid),
+                  LOG_MS(result->ms));
+        return;
+    case POOL_FAILED:
+    case POOL_PERMANENT:
+        own_words(line, sizeof line, task, result);
+        log_warn("handler_failed", result->died ? "the runner died of it" : "handler failed",
+                 TASK_FIELDS, LOG_PID(result->pid), LOG_MS(result->ms),
+                 LOG_ERROR(line[0] != '\0' ? line : NULL));
+        return;
+    case POOL_CANCELLED:
+        log_info("handler_cancelled",
+                 result->why == POOL_RUN_ENDED ? "stopped: its run has ended"
+                                               : "stopped: this host shuts down",
+                 TASK_FIELDS, LOG_PID(result->pid), LOG_MS(result->ms));
+        return;
+    case POOL_RETURNED:
+        log_info("task_returned", "given back before its handler began", TASK_FIELDS);
+        return;
+    }
+}
+
+void result_log_outcome(const struct worker *worker, const struct task *task,
+                        const struct db_finish_answer *answer)
+{
+    static const char *const words[] = {
+        [DB_FINISH_COMPLETED] = "completed", [DB_FINISH_RETRYING] = "retrying",
+        [DB_FINISH_FAILED] = "failed",       [DB_FINISH_SKIPPED] = "skipped",
+        [DB_FINISH_AGAIN] = "again",         [DB_FINISH_LATE] = "late",
+        [DB_FINISH_GONE] = "gone",           [DB_FINISH_REFUSED] = "refused"};
+    static const enum log_level levels[] = {
+        [DB_FINISH_COMPLETED] = LOG_LEVEL_DEBUG, [DB_FINISH_RETRYING] = LOG_LEVEL_WARN,
+        [DB_FINISH_FAILED] = LOG_LEVEL_ERROR,    [DB_FINISH_SKIPPED] = LOG_LEVEL_WARN,
+        [DB_FINISH_AGAIN] = LOG_LEVEL_INFO,      [DB_FINISH_LATE] = LOG_LEVEL_WARN,
+        [DB_FINISH_GONE] = LOG_LEVEL_INFO,       [DB_FINISH_REFUSED] = LOG_LEVEL_ERROR};
+    LOG_AT(levels[answer->outcome], "task", words[answer->outcome], TASK_FIELDS,
+           LOG_FIELD_TEXT("outcome", words[answer->outcome]), LOG_ERROR(answer->detail));
+}
+
+void result_log_release(const struct worker *worker, const struct task *task,
+                        enum db_release_outcome outcome)
+{
+    log_debug("task",
+              outcome == DB_RELEASED ? "released, uncounted"
+                                     : "to be released, but not ours any more",
+              TASK_FIELDS, LOG_FIELD_TEXT("outcome", outcome == DB_RELEASED ? "released" : "late"));
+}
+
+void result_log_abandoned(const struct worker *worker, const struct task *task,
+                          const struct db_status *status)
+{
+    log_error("result_abandoned",
+              "the database refuses to record this result; recovery decides about the task",
+              TASK_FIELDS, LOG_FIELD_TEXT("sqlstate", status->sqlstate), LOG_ERROR(status->text));
+}

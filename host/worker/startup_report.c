@@ -1,0 +1,138 @@
+#include "worker/startup_report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "db/migrate.h"
+#include "observe/log.h"
+#include "worker/worker_private.h"
+
+enum { DIFFERENCES_SHOWN = 20 };
+
+static void put_list(struct buf *text, const struct db_texts *items, const char *separator)
+{
+    for (size_t i = 0; i < items->count; i++)
+        buf_printf(text, "%s%s", i == 0 ? "" : separator, items->items[i]);
+}
+
+static void put_lines(struct buf *text, const struct db_texts *items)
+{
+    for (size_t i = 0; i < items->count && i < DIFFERENCES_SHOWN; i++)
+        buf_printf(text, "\n  %s", items->items[i]);
+    if (items->count > DIFFERENCES_SHOWN)
+        buf_printf(text, "\n  and %zu more", items->count - DIFFERENCES_SHOWN);
+}
+
+bool startup_report_schema(struct worker *worker, const struct db_schema_version *schema)
+{
+    struct error error;
+
+    if (migrate_judge(schema->is_installed ? schema->version : 0, schema->oldest_host, &error))
+        return true;
+    worker_fail(worker, error.code, "%s", error.text);
+    return false;
+}
+
+void startup_report_disabled(struct worker *worker, const struct db_function_state *state)
+{
+    log_warn("disabled",
+             state->is_paused
+                 ? "the function was paused because a host of it read work that it cannot do. "
+                   "Deploy the missing module or repair the route, look at pgflowctl coverage, "
+                   "then enable it: select pgflow.enable_worker_function(name)"
+                 : "the function is disabled; enable it: select "
+                   "pgflow.enable_worker_function(name)",
+             LOG_QUEUE(worker->queue), LOG_FIELD_TEXT("function", worker->function),
+             LOG_FIELD_TEXT("paused_at", state->paused_at),
+             LOG_FIELD_TEXT("pause_reason", state->pause_reason));
+}
+
+static bool report_mismatch(struct worker *worker, const struct deployment *deployment,
+                            const struct db_deployment *answer)
+{
+    struct buf text;
+
+    buf_init(&text, LIMIT_ERROR_TEXT / 2);
+    put_lines(&text, &answer->differences);
+    worker_fail(worker, ERROR_CONFIG,
+                "%s: flow %s differs from what the database has under this slug:%s\n"
+                "%s",
+                deployment->file, deployment->flow, text.data,
+                answer->hint != NULL ? answer->hint
+                                     : "Give the changed flow a new concrete slug, or delete the "
+                                       "old one in development.");
+    buf_free(&text);
+    return false;
+}
+
+static void report_option_drift(struct worker *worker, const struct deployment *deployment,
+                                const struct db_texts *drift)
+{
+    struct buf text;
+
+    if (drift->count == 0)
+        return;
+    buf_init(&text, LIMIT_ERROR_TEXT / 2);
+    put_list(&text, drift, "; ");
+    log_warn("option_drift",
+             "options of the module differ from those stored; the stored ones count, "
+             "pgflow.apply_flow_options takes the module's",
+             LOG_QUEUE(worker->queue), LOG_FLOW(deployment->flow),
+             LOG_FIELD_TEXT("differences", text.data));
+    buf_free(&text);
+}
+
+bool startup_report_deployment(struct worker *worker, struct worker_module *module,
+                               const struct db_deployment *answer)
+{
+    if (strcmp(answer->compilation, "mismatch") == 0)
+        return report_mismatch(worker, module->deployment, answer);
+    snprintf(module->compilation, sizeof module->compilation, "%s", answer->compilation);
+    snprintf(module->activation, sizeof module->activation, "%s", answer->activation);
+    snprintf(module->active_flow, sizeof module->active_flow, "%s",
+             answer->active_flow != NULL ? answer->active_flow : "");
+    report_option_drift(worker, module->deployment, &answer->option_drift);
+    return true;
+}
+
+/* "active" stands for the alias that points there, the others for runs or tasks. */
+static void put_reason(struct buf *text, const char *reason, int64_t count)
+{
+    const char *unit = strcmp(reason, "draining") == 0 ? "runs" : "tasks";
+
+    if (strcmp(reason, "active") == 0)
+        buf_puts(text, " an alias points at the flow;");
+    else
+        buf_printf(text, " %s, %lld %s;", reason, (long long)count, unit);
+}
+
+void startup_report_gap(struct worker *worker, const struct db_coverage *missing)
+{
+    struct buf text;
+
+    buf_init(&text, LIMIT_ERROR_TEXT - 1024);
+    for (size_t i = 0; i < missing->count && i < LIMIT_MISSING_PAIRS_SHOWN; i++) {
+        const struct db_coverage_row *row = &missing->rows[i];
+        buf_printf(&text, "\n  %s.%s:", row->flow, row->step);
+        for (size_t j = 0; j < row->reasons.count; j++)
+            put_reason(&text, row->reasons.items[j], row->counts != NULL ? row->counts[j] : 0);
+    }
+    if (missing->count > LIMIT_MISSING_PAIRS_SHOWN)
+        buf_printf(&text, "\n  and %zu more", missing->count - LIMIT_MISSING_PAIRS_SHOWN);
+    worker_fail(worker, ERROR_CONFIG,
+                "queue %s needs steps that the given modules do not have:%s\n"
+                "Give the modules of these flows too (--plugin, old versions first), or wait until "
+                "they have drained and retire them. Nothing was claimed; pgflowctl coverage %s "
+                "shows the whole list.",
+                worker->queue, text.data, worker->queue);
+    buf_free(&text);
+}
+
+void startup_report_other_queue(struct worker *worker)
+{
+    worker_fail(worker, ERROR_CONFIG,
+                "function %s has a live worker on another queue than %s; give this deployment its "
+                "own --function",
+                worker->function, worker->queue);
+}

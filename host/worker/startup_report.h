@@ -1,0 +1,25 @@
+/*
+ * What startup has to tell when the database says no: each names the thing, the value and the
+ * remedy, and ends the start.
+ */
+#ifndef PGFLOW_WORKER_STARTUP_REPORT_H
+#define PGFLOW_WORKER_STARTUP_REPORT_H
+
+#include <stdbool.h>
+
+#include "db/calls.h"
+
+struct worker;
+struct worker_module;
+
+/* False: the worker has failed. */
+bool startup_report_schema(struct worker *worker, const struct db_schema_version *schema);
+bool startup_report_deployment(struct worker *worker, struct worker_module *module,
+                               const struct db_deployment *answer);
+
+void startup_report_disabled(struct worker *worker, const struct db_function_state *state);
+/* At most 20 missing pairs with their reasons, and what to do. */
+void startup_report_gap(struct worker *worker, const struct db_coverage *missing);
+void startup_report_other_queue(struct worker *worker);
+
+#endif

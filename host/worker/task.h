@@ -1,0 +1,78 @@
+/*
+ * The tasks that this host holds: from the claim until the database has acknowledged their result
+ * or their release. Everything in the table is a claim to be named as held after a reconnect.
+ *
+ *     waiting    in the pool, handler not begun
+ *     running    handler began
+ *     done       its result or release waits to be sent
+ *     sent       on its way; back to done when the answer is lost
+ */
+#ifndef PGFLOW_WORKER_TASK_H
+#define PGFLOW_WORKER_TASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "supervise/pool.h"
+
+struct db_claim_row;
+struct deployment_step;
+
+enum task_stage { TASK_WAITING, TASK_RUNNING, TASK_DONE, TASK_SENT, TASK_STAGES };
+
+enum task_verdict { VERDICT_COMPLETED, VERDICT_FAILED, VERDICT_PERMANENT, VERDICT_RELEASE };
+
+struct task {
+    struct pool_task pool; /* its data points back */
+    struct db_claim_row *row;
+    const struct deployment_step *step; /* NULL: a pair that this host does not serve */
+    uint64_t claimed_ns;
+    enum task_stage stage;
+    enum task_verdict verdict;
+    bool started;   /* its handler began: what a release says */
+    bool run_ended; /* the database said so: nothing to report */
+    char *text;     /* output or error, owned; NULL: none */
+    size_t text_size;
+    int retry_after_s; /* -1: the step's backoff */
+    struct task *next, *previous;
+};
+
+struct task_table {
+    struct task *first, *last; /* by time of claim */
+    uint32_t count[TASK_STAGES];
+    size_t result_bytes;   /* of the texts */
+    uint64_t results_made; /* ever: tasks that came to done */
+    uint64_t results_acknowledged;
+};
+
+/* Takes over the row (db_claim_row_hold was called). NULL: no memory. */
+struct task *task_add(struct task_table *table, struct db_claim_row *row,
+                      const struct deployment_step *step, uint64_t claimed_ns);
+/* Acknowledged, or not to be reported: frees it, its text and its row. */
+void task_remove(struct task_table *table, struct task *task);
+
+void task_set_stage(struct task_table *table, struct task *task, enum task_stage stage);
+
+/* Moves the task to done. The text is copied; without memory for it the attempt fails instead,
+ * which says so. `text` may be NULL. */
+void task_decide(struct task_table *table, struct task *task, enum task_verdict verdict,
+                 const char *text, size_t size);
+
+static inline uint32_t task_count(const struct task_table *table)
+{
+    return table->count[TASK_WAITING] + table->count[TASK_RUNNING] + table->count[TASK_DONE] +
+           table->count[TASK_SENT];
+}
+
+static inline uint32_t task_count_in_pool(const struct task_table *table)
+{
+    return table->count[TASK_WAITING] + table->count[TASK_RUNNING];
+}
+
+static inline uint32_t task_count_unreported(const struct task_table *table)
+{
+    return table->count[TASK_DONE] + table->count[TASK_SENT];
+}
+
+#endif

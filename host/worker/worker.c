@@ -1,0 +1,171 @@
+#include "worker/worker.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "db/db.h"
+#include "observe/log.h"
+#include "worker/worker_private.h"
+
+static void pump(uv_idle_t *idle)
+{
+    struct worker *worker = idle->data;
+
+    uv_idle_stop(idle);
+    if (worker->life.state == WORKER_STOPPED || worker->db == NULL)
+        return;
+    results_flush(worker);
+    reclaim_run(worker);
+    claim_loop_run(worker);
+    maintenance_run(worker);
+    drain_run(worker);
+}
+
+/* An idle handle keeps the loop from sleeping until the pump has run. */
+void worker_wake(struct worker *worker)
+{
+    if (worker->life.state != WORKER_STOPPED)
+        uv_idle_start(&worker->pump, pump);
+}
+
+void worker_fail(struct worker *worker, int code, const char *format, ...)
+{
+    if (worker->failure.code == ERROR_NONE) {
+        char text[LIMIT_ERROR_TEXT];
+        va_list values;
+
+        va_start(values, format);
+        (void)vsnprintf(text, sizeof text, format, values);
+        va_end(values);
+        (void)error_set(&worker->failure, code, "%s", text);
+    }
+    drain_begin(worker, DRAIN_THEN_EXIT, code, "failed");
+}
+
+static void close_handle(uv_handle_t *handle, void *context)
+{
+    (void)context;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+static void close_handles(void *context)
+{
+    struct worker *worker = context;
+
+    worker->db = NULL;
+    worker->closed = true;
+    uv_walk(&worker->loop, close_handle, NULL);
+}
+
+/* The database connection is closed last: until the runners are gone this host may have to answer
+ * for them. */
+static void close_database(void *context)
+{
+    struct worker *worker = context;
+
+    worker->pool = NULL;
+    if (worker->db != NULL)
+        db_close(worker->db, close_handles, worker);
+    else
+        close_handles(worker);
+}
+
+static void close_all(struct worker *worker)
+{
+    if (worker->pool != NULL)
+        pool_close(worker->pool, close_database);
+    else
+        close_database(worker);
+}
+
+void worker_close(struct worker *worker)
+{
+    lifecycle_set(&worker->life, WORKER_STOPPED, "nothing is left to do");
+    close_all(worker);
+}
+
+static bool init_loop(struct worker *worker, struct error *error)
+{
+    uv_timer_t *timers[] = {
+        &worker->startup.retry, &worker->claims.timer,    &worker->results.timer,
+        &worker->reclaim.timer, &worker->heartbeat.timer, &worker->maintenance.timer,
+        &worker->drain_timer,   &worker->lateness,        &worker->watchdog};
+    int failed = uv_loop_init(&worker->loop);
+
+    if (failed != 0)
+        return error_set(error, ERROR_INTERNAL, "cannot make an event loop: %s",
+                         uv_strerror(failed));
+    /* Neither can fail on a loop that exists. */
+    for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++) {
+        (void)uv_timer_init(&worker->loop, timers[i]);
+        timers[i]->data = worker;
+    }
+    (void)uv_idle_init(&worker->loop, &worker->pump);
+    worker->pump.data = worker;
+    return true;
+}
+
+static bool open_all(struct worker *worker, struct error *error)
+{
+    if (!signals_open(worker, error) || !modules_load(worker, error) ||
+        !registration_make_info(worker, error) || !runners_create(worker, error) ||
+        !connection_open(worker, error))
+        return false;
+    notify_systemd_start_watchdog(worker);
+    return true;
+}
+
+static void free_all(struct worker *worker)
+{
+    while (worker->tasks.first != NULL)
+        task_remove(&worker->tasks, worker->tasks.first);
+    modules_unload(worker);
+    free(worker->info);
+    free(worker);
+}
+
+/* Closed handles need a few turns; more than that is a lookup that hangs, which nothing can stop.
+ */
+static bool close_loop(struct worker *worker)
+{
+    for (int turn = 0; turn < 10 && uv_loop_alive(&worker->loop); turn++)
+        (void)uv_run(&worker->loop, UV_RUN_NOWAIT);
+    return uv_loop_close(&worker->loop) == 0;
+}
+
+static void live(struct worker *worker, struct worker_end *end)
+{
+    if (!open_all(worker, &worker->failure)) {
+        worker->drain.code = worker->failure.code;
+        close_all(worker);
+    }
+    while (!worker->closed)
+        (void)uv_run(&worker->loop, UV_RUN_ONCE);
+    end->leave_at_once = !close_loop(worker);
+    end->code = worker->drain.code;
+    end->error = worker->failure;
+}
+
+struct worker_end worker_run(const struct settings *settings, const struct db_address *address)
+{
+    struct worker_end end = {.code = ERROR_INTERNAL};
+    struct worker *worker = calloc(1, sizeof *worker);
+
+    if (worker == NULL) {
+        (void)error_out_of_memory(&end.error);
+        return end;
+    }
+    worker->settings = settings;
+    worker->address = address;
+    worker->runner_program = -1;
+    if (!init_loop(worker, &end.error)) {
+        free(worker);
+        return end;
+    }
+    live(worker, &end);
+    if (!end.leave_at_once)
+        free_all(worker);
+    return end;
+}

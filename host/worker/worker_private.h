@@ -1,0 +1,291 @@
+/*
+ * struct worker and what its files offer to each other; nobody outside host/worker includes this.
+ * Every file owns the part of the struct that is named after it and changes no other.
+ *
+ * Data flow: events of the loop (answers, runners, timers, signals) change the parts and call
+ * worker_wake. The pump then runs once, before the loop sleeps again, whatever number of events
+ * came in between: flush what is done, reclaim after a reconnect, claim for what is free, go on
+ * with a drain. So results and the next claim leave together.
+ */
+#ifndef PGFLOW_WORKER_WORKER_PRIVATE_H
+#define PGFLOW_WORKER_WORKER_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "db/calls.h"
+#include "registry/registry.h"
+#include "supervise/module_file.h"
+#include "supervise/pool.h"
+#include "worker/lifecycle.h"
+#include "worker/pacing.h"
+#include "worker/settings.h"
+#include "worker/task.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S UINT64_C(1000000000)
+
+struct worker_module {
+    struct module_file *file;
+    struct pool_module *pool;
+    const struct deployment *deployment;
+    bool answered; /* pool_warm was */
+    bool held;
+    char compilation[16], activation[16]; /* the database's words, for the banner */
+    char active_flow[LIMIT_SLUG + 1];     /* of its alias; "" none */
+    bool offer_open;                      /* to be offered for activation (again) */
+};
+
+enum startup_step {
+    STARTUP_CONNECT,
+    STARTUP_SCHEMA,
+    STARTUP_TRACK,
+    STARTUP_STATE,
+    STARTUP_DEPLOY,
+    STARTUP_COVERAGE,
+    STARTUP_WARM,
+    STARTUP_REGISTER,
+    STARTUP_OFFER,
+};
+
+struct startup {
+    enum startup_step step;
+    size_t module;    /* of deploy and offer */
+    bool call_is_out; /* of the current step */
+    uv_timer_t retry;
+};
+
+/*
+ * The rows of this process in pgflow.workers. `pending` is being registered: after a lost answer
+ * nobody knows whether it exists, so it stays until a registration under it is answered.
+ */
+struct identity {
+    char id[LIMIT_UUID_TEXT + 1]; /* "" none yet */
+    char pending[LIMIT_UUID_TEXT + 1];
+    bool standby;     /* id is a row that stands by */
+    uint32_t version; /* counts registrations: answers of an earlier one are dropped */
+};
+
+struct activation {
+    size_t module; /* the one whose offer is next or on its way */
+    bool in_flight;
+};
+
+struct standby {
+    bool call_is_out;
+};
+
+struct claim_loop {
+    bool in_flight;
+    uint32_t asked;
+    uint64_t sent_number; /* of worker.calls_sent: what was sent later sees what it left */
+    bool due;             /* there should be something: do not wait for the poll */
+    uint64_t next_poll_ns, not_before_ns;
+    uint64_t answered_ns;   /* the last one; for the heartbeat's silence */
+    uint64_t idle_since_ns; /* 0: not idle; for --exit-when-idle */
+    uint32_t failures;
+    struct idle_backoff backoff;
+    struct prefetch prefetch;
+    uv_timer_t timer;
+    uint64_t foreign_logged_ns; /* 0: never */
+    uint64_t foreign_count;
+    int64_t foreign_ids[LIMIT_FOREIGN_IDS_SHOWN];
+    size_t foreign_shown;
+};
+
+/* One call that carries tasks; its answer is by place. */
+struct flight {
+    struct task *tasks[LIMIT_BATCH];
+    size_t count; /* 0: none on its way */
+};
+
+struct results {
+    struct flight finish, release;
+    uint64_t sent_number;
+    size_t singly; /* so many items go one by one */
+    uint64_t not_before_ns;
+    uint32_t failures;
+    uv_timer_t timer;
+};
+
+/* Claims go out in RECLAIM_NONE only. */
+enum reclaim_state { RECLAIM_NONE, RECLAIM_WANTED, RECLAIM_SENT, RECLAIM_PAUSED };
+
+struct reclaim {
+    enum reclaim_state state;
+    bool again; /* once more when the timer ends */
+    uv_timer_t timer;
+};
+
+struct heartbeat {
+    bool in_flight;
+    bool silent;      /* logged */
+    uint32_t version; /* identity.version when it was sent */
+    uint64_t tick;
+    uv_timer_t timer;
+};
+
+struct maintenance {
+    bool in_flight, due;
+    uint64_t after_result; /* results made before it was due are to be acknowledged first */
+    uv_timer_t timer;
+};
+
+enum drain_stage { DRAIN_FINISH, DRAIN_CANCEL, DRAIN_REPORT, DRAIN_MARK, DRAIN_CLOSE };
+enum drain_then { DRAIN_THEN_EXIT, DRAIN_THEN_STANDBY };
+
+struct drain {
+    enum drain_stage stage;
+    enum drain_then then;
+    int code;
+    bool bounded;      /* a signal asked for it: deadlines hold */
+    bool hurried;      /* a second signal */
+    bool keep_waiting; /* --once: tasks that wait for a runner still run */
+    uint64_t deadline_ns;
+    unsigned marks_out;
+};
+
+struct worker {
+    const struct settings *settings;
+    const struct db_address *address;
+    uv_loop_t loop;
+    struct lifecycle life;
+    bool closed;          /* runners and database are; the loop may end */
+    struct error failure; /* the first reason for a code other than 0 */
+
+    int runner_program;
+    struct module_store *store;
+    struct registry *registry;
+    struct worker_module modules[LIMIT_MODULES];
+    size_t module_count;
+    uid_t handler_uid;
+    gid_t handler_gid;
+    const char *queue;
+    char function[LIMIT_FUNCTION_NAME + 1];
+    char *info;            /* for registrations, JSON */
+    struct db_pair *pairs; /* all served ones, in the registry's order */
+    struct db_pair *held;  /* those of held modules */
+    size_t held_count;
+
+    struct db *db;
+    bool up;
+    uint64_t up_since_ns;
+    struct pool *pool;
+    uint64_t calls_sent;
+
+    struct startup startup;
+    struct identity identity;
+    struct activation activation;
+    struct standby standby;
+    struct task_table tasks;
+    struct claim_loop claims;
+    struct results results;
+    struct reclaim reclaim;
+    struct heartbeat heartbeat;
+    struct maintenance maintenance;
+    struct drain drain;
+    uv_timer_t drain_timer;
+    uv_timer_t lateness;
+    uv_timer_t watchdog;
+    uv_idle_t pump;
+    uv_signal_t signals[4];
+};
+
+/* worker.c */
+void worker_wake(struct worker *worker);
+/* Remembers the first reason, then drains and exits with `code`. */
+void worker_fail(struct worker *worker, int code, const char *format, ...) PRINTF_LIKE(3, 4);
+/* Everything is reported: closes the pool, then the database, then the loop's handles. */
+void worker_close(struct worker *worker);
+
+/* modules.c: steps 2 to 5, synchronous, nothing of the database */
+bool modules_load(struct worker *worker, struct error *error) MUST_CHECK;
+void modules_unload(struct worker *worker);
+void modules_log_changed(struct worker *worker);
+
+/* runners.c: the pool and its callbacks */
+bool runners_create(struct worker *worker, struct error *error) MUST_CHECK;
+
+/* connection.c */
+bool connection_open(struct worker *worker, struct error *error) MUST_CHECK;
+/* True when the answer is there. Otherwise says what to do: a permanent refusal has failed the
+ * worker already (as `what`); after anything else the caller tries again when the database is up.
+ */
+bool connection_answered(struct worker *worker, const struct db_status *status, const char *what);
+
+/* startup.c */
+void startup_run(struct worker *worker);
+void startup_module_answered(struct worker *worker);
+void startup_offers_made(struct worker *worker);
+
+/* registration.c */
+bool registration_make_info(struct worker *worker, struct error *error) MUST_CHECK;
+void registration_send(struct worker *worker, bool standby, db_register_done done);
+/* The pending row is the row now. */
+void registration_take(struct worker *worker, bool standby);
+
+/* activation.c */
+void activation_offer_next(struct worker *worker);
+void activation_offer_again(struct worker *worker);
+
+/* check.c: --check, a start up to the coverage in a transaction that is rolled back */
+void check_begin(struct worker *worker);
+void check_end(struct worker *worker);
+
+/* banner of the worker: start_banner.c */
+void start_banner_show(const struct worker *worker);
+
+/* standby.c */
+/* False: --exit-if-disabled is given and the worker has failed. */
+bool standby_enter(struct worker *worker, const char *why);
+void standby_tick(struct worker *worker);
+void standby_ask_whether_enabled(struct worker *worker);
+
+/* claim_loop.c */
+void claim_loop_run(struct worker *worker);
+void claim_loop_start(struct worker *worker);
+/* Something should be claimable. */
+void claim_loop_expect_work(struct worker *worker);
+
+/* dispatch.c */
+void dispatch_claim(struct worker *worker, const struct db_claim *claim, uint64_t claimed_ns);
+void dispatch_recall_late(struct worker *worker);
+
+/* results.c */
+void results_flush(struct worker *worker);
+void results_take(struct worker *worker, struct task *task, const struct pool_result *result);
+
+/* reclaim.c */
+void reclaim_want(struct worker *worker);
+void reclaim_run(struct worker *worker);
+
+/* heartbeat.c */
+void heartbeat_start(struct worker *worker);
+bool heartbeat_is_due(const struct worker *worker, uint64_t now_ns);
+
+/* maintenance.c */
+void maintenance_start(struct worker *worker);
+void maintenance_want(struct worker *worker);
+void maintenance_run(struct worker *worker);
+bool maintenance_may_run(const struct worker *worker, uint64_t now_ns);
+
+/* drain.c */
+void drain_begin(struct worker *worker, enum drain_then then, int code, const char *why);
+void drain_on_signal(struct worker *worker, int number);
+void drain_run(struct worker *worker);
+
+/* signals.c */
+bool signals_open(struct worker *worker, struct error *error) MUST_CHECK;
+
+/* notify_systemd.c: a datagram to $NOTIFY_SOCKET; nothing without it */
+void notify_systemd(const char *state);
+void notify_systemd_start_watchdog(struct worker *worker);
+
+/* state_log.c: SIGUSR1 */
+void state_log(const struct worker *worker);
+
+#endif

@@ -1,0 +1,149 @@
+#include "worker/pacing.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+static const uint64_t second = UINT64_C(1000000000);
+
+static struct claim_room room_of(uint32_t in_pool, uint32_t waiting, uint32_t unreported)
+{
+    return (struct claim_room){.concurrency = 10,
+                               .batch_size = 10,
+                               .in_pool = in_pool,
+                               .waiting = waiting,
+                               .unreported = unreported};
+}
+
+Test(claim_width, is_as_wide_as_the_free_slots)
+{
+    struct claim_room idle = room_of(0, 0, 0), busy = room_of(7, 0, 0);
+
+    cr_assert(eq(u32, claim_width(&idle), 10));
+    cr_assert(eq(u32, claim_width(&busy), 3));
+}
+
+Test(claim_width, is_nothing_with_no_slot_free)
+{
+    struct claim_room full = room_of(10, 0, 0);
+
+    cr_assert(eq(u32, claim_width(&full), 0));
+}
+
+Test(claim_width, never_exceeds_the_batch_size)
+{
+    struct claim_room room = room_of(0, 0, 0);
+    room.batch_size = 4;
+
+    cr_assert(eq(u32, claim_width(&room), 4));
+}
+
+Test(claim_width, prefetch_adds_one_batch_ahead)
+{
+    struct claim_room room = room_of(10, 0, 0);
+    room.prefetch = true;
+
+    cr_assert(eq(u32, claim_width(&room), 10));
+}
+
+Test(claim_width, is_nothing_while_a_narrow_claim_would_join_waiting_work)
+{
+    struct claim_room room = room_of(17, 7, 0);
+    room.prefetch = true;
+
+    cr_assert(eq(u32, claim_width(&room), 0));
+}
+
+Test(claim_width, unreported_results_take_room)
+{
+    struct claim_room room = room_of(2, 0, 16);
+
+    cr_assert(eq(u32, claim_width(&room), 2));
+    room = room_of(0, 0, 20);
+    cr_assert(eq(u32, claim_width(&room), 0));
+}
+
+Test(prefetch, begins_after_twenty_fast_handlers)
+{
+    struct prefetch prefetch = {0};
+
+    for (int i = 0; i < 19; i++)
+        prefetch_note_handler(&prefetch, 99);
+    cr_assert(not(prefetch_is_on(&prefetch, second)));
+
+    prefetch_note_handler(&prefetch, 0);
+    cr_assert(prefetch_is_on(&prefetch, second));
+}
+
+Test(prefetch, one_slow_handler_ends_it)
+{
+    struct prefetch prefetch = {.fast_in_a_row = 20};
+
+    prefetch_note_handler(&prefetch, 100);
+
+    cr_assert(not(prefetch_is_on(&prefetch, second)));
+}
+
+Test(prefetch, release_for_lateness_ends_it_for_a_minute)
+{
+    struct prefetch prefetch = {.fast_in_a_row = 20};
+
+    prefetch_suspend(&prefetch, 100 * second);
+
+    cr_assert(not(prefetch_is_on(&prefetch, 100 * second)));
+    cr_assert(not(prefetch_is_on(&prefetch, 160 * second - 1)));
+    cr_assert(prefetch_is_on(&prefetch, 160 * second));
+}
+
+Test(idle_backoff, doubles_to_a_second_and_stays)
+{
+    struct idle_backoff backoff = {.base_ms = 100};
+    const uint32_t centre = 25; /* a jitter of nothing for 100 ms */
+
+    cr_assert(eq(u32, idle_backoff_next(&backoff, centre), 100));
+    cr_assert(eq(u32, idle_backoff_next(&backoff, 50), 200));
+    cr_assert(eq(u32, idle_backoff_next(&backoff, 100), 400));
+    cr_assert(eq(u32, idle_backoff_next(&backoff, 200), 800));
+    for (int i = 0; i < 100; i++)
+        cr_assert(eq(u32, idle_backoff_next(&backoff, 250), 1000));
+}
+
+Test(idle_backoff, jitter_stays_within_a_quarter_and_below_the_longest)
+{
+    struct idle_backoff backoff = {.base_ms = 100};
+
+    for (uint32_t random = 0; random < 100000; random += 7) {
+        idle_backoff_reset(&backoff);
+        uint32_t pause = idle_backoff_next(&backoff, random);
+        cr_assert(ge(u32, pause, 75));
+        cr_assert(le(u32, pause, 125));
+    }
+    for (uint32_t random = 0; random < 100000; random += 7)
+        cr_assert(le(u32, idle_backoff_next(&backoff, random), 1000));
+}
+
+Test(idle_backoff, larger_interval_stays_as_it_is)
+{
+    struct idle_backoff backoff = {.base_ms = 5000};
+
+    for (int i = 0; i < 10; i++)
+        cr_assert(eq(u32, idle_backoff_next(&backoff, 1250), 5000));
+}
+
+Test(idle_backoff, starts_anew_after_work)
+{
+    struct idle_backoff backoff = {.base_ms = 100};
+    for (int i = 0; i < 10; i++)
+        (void)idle_backoff_next(&backoff, 0);
+
+    idle_backoff_reset(&backoff);
+
+    cr_assert(eq(u32, idle_backoff_next(&backoff, 25), 100));
+}
+
+Test(idle_sleep, wakes_when_the_next_message_is_due)
+{
+    cr_assert(eq(u32, idle_sleep_ms(1000, 40), 40));
+    cr_assert(eq(u32, idle_sleep_ms(1000, 0), 0));
+    cr_assert(eq(u32, idle_sleep_ms(100, 40000), 100));
+    cr_assert(eq(u32, idle_sleep_ms(100, -1), 100));
+}

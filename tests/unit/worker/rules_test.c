@@ -1,0 +1,125 @@
+/*
+ * The rules of section 4 that turn on time: when a heartbeat is withheld, when maintain() may be
+ * called.
+ */
+#include "worker/worker_private.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+
+static struct settings settings;
+static struct worker *worker;
+
+static void setup(void)
+{
+    static const char descriptor[] = "{\"flowSlug\":\"f\",\"queueMode\":\"flow\",\"steps\":["
+                                     "{\"slug\":\"s\",\"queue\":\"f\"}]}";
+    struct error error;
+
+    settings = (struct settings){.concurrency = 2, .batch_size = 2};
+    worker = calloc(1, sizeof *worker);
+    worker->settings = &settings;
+    worker->life.state = WORKER_RUNNING;
+    worker->registry = registry_create(&error);
+    cr_assert(registry_add(worker->registry,
+                           &(struct registry_module){.file = "f.so", .descriptor = descriptor},
+                           &error));
+    cr_assert(registry_bind_queue(worker->registry, NULL, &error));
+    worker->up = true;
+    worker->up_since_ns = 100 * NS_PER_S;
+    worker->claims.answered_ns = 100 * NS_PER_S;
+}
+
+static void teardown(void)
+{
+    while (worker->tasks.first != NULL)
+        task_remove(&worker->tasks, worker->tasks.first);
+    registry_destroy(worker->registry);
+    free(worker);
+}
+
+TestSuite(heartbeat, .init = setup, .fini = teardown);
+TestSuite(maintenance, .init = setup, .fini = teardown);
+
+static void occupy(uint32_t slots)
+{
+    for (uint32_t i = 0; i < slots; i++)
+        cr_assert(ne(ptr, task_add(&worker->tasks, NULL, NULL, 0), NULL));
+}
+
+Test(heartbeat, is_withheld_when_no_claim_was_answered_for_half_a_minute)
+{
+    cr_assert(heartbeat_is_due(worker, 130 * NS_PER_S - 1));
+    cr_assert(not(heartbeat_is_due(worker, 130 * NS_PER_S)));
+}
+
+Test(heartbeat, busy_slots_alone_never_silence_it)
+{
+    occupy(2);
+
+    cr_assert(heartbeat_is_due(worker, 10000 * NS_PER_S));
+}
+
+Test(heartbeat, one_free_slot_is_enough_to_be_stuck)
+{
+    occupy(1);
+
+    cr_assert(not(heartbeat_is_due(worker, 10000 * NS_PER_S)));
+}
+
+Test(heartbeat, goes_on_while_draining_and_standing_by)
+{
+    worker->life.state = WORKER_DRAINING;
+    cr_assert(heartbeat_is_due(worker, 10000 * NS_PER_S));
+
+    worker->life.state = WORKER_STANDBY;
+    cr_assert(heartbeat_is_due(worker, 10000 * NS_PER_S));
+}
+
+Test(heartbeat, goes_on_while_every_module_is_held)
+{
+    worker->held_count = 1;
+
+    cr_assert(heartbeat_is_due(worker, 10000 * NS_PER_S));
+}
+
+Test(maintenance, waits_for_half_a_minute_of_connection)
+{
+    worker->maintenance.due = true;
+
+    cr_assert(not(maintenance_may_run(worker, 130 * NS_PER_S - 1)));
+    cr_assert(maintenance_may_run(worker, 130 * NS_PER_S));
+}
+
+Test(maintenance, waits_for_the_results_that_were_there_when_it_became_due)
+{
+    occupy(2);
+    struct task *task = worker->tasks.first;
+    task_decide(&worker->tasks, task, VERDICT_COMPLETED, "1", 1);
+    worker->maintenance.due = true;
+    worker->maintenance.after_result = worker->tasks.results_made;
+    cr_assert(not(maintenance_may_run(worker, 1000 * NS_PER_S)));
+
+    task_decide(&worker->tasks, task->next, VERDICT_COMPLETED, "2", 1);
+    task_remove(&worker->tasks, task);
+    cr_assert(maintenance_may_run(worker, 1000 * NS_PER_S));
+}
+
+Test(maintenance, is_for_hosts_that_serve_or_stand_by)
+{
+    worker->maintenance.due = true;
+
+    worker->life.state = WORKER_STANDBY;
+    cr_assert(maintenance_may_run(worker, 1000 * NS_PER_S));
+    worker->life.state = WORKER_DRAINING;
+    cr_assert(not(maintenance_may_run(worker, 1000 * NS_PER_S)));
+}
+
+Test(maintenance, is_not_called_while_the_database_is_away)
+{
+    worker->maintenance.due = true;
+    worker->up = false;
+
+    cr_assert(not(maintenance_may_run(worker, 1000 * NS_PER_S)));
+}
