@@ -8,7 +8,8 @@
 --
 -- Superseded when retired, when it was active before, or when it is older than the
 -- active version or than the last switch that an operator made: so a restarted old
--- host takes nothing back. A namesake that was deleted does not count.
+-- host takes nothing back. A namesake that was deleted does not count, and an alias
+-- without active version takes whoever is covered, as ensure_deployment does.
 -- Locks: alias, slug, the flow row for share. Errors: 42704 unknown flow.
 create function pgflow.offer_activation(
   flow_slug text,
@@ -30,7 +31,7 @@ begin
     activation := 'superseded';
   elsif active_flow_slug = flow_slug then
     activation := 'active';
-  elsif pgflow._is_superseded(flow, active_flow_slug) then
+  elsif active_flow_slug is not null and pgflow._is_superseded(flow, active_flow_slug) then
     activation := 'superseded';
   else
     select array_agg(g.queue_name), array_agg(g.reason) into queues, reasons

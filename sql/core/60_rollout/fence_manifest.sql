@@ -13,6 +13,8 @@ set search_path = ''
 as $$
 declare
   loaded pgflow.deployment_manifest := pgflow._require_manifest(deployment);
+  -- Before the disable: a guard's pause of another function meanwhile is after it.
+  moment timestamptz := clock_timestamp();
 begin
   perform pgflow.insert_worker_function(e.function_name, e.start_mode)
   from (select * from pgflow._manifest_entries(loaded.manifest) order by function_name) as e;
@@ -23,7 +25,7 @@ begin
     where e.action = 'replace'
     order by e.function_name));
 
-  update pgflow.deployment_manifest d set fenced_at = clock_timestamp()
+  update pgflow.deployment_manifest d set fenced_at = moment
   where d.deployment = loaded.deployment
   returning d.* into loaded;
   return loaded;

@@ -3,8 +3,8 @@
 -- row. Loading the same again changes nothing; another one of the same name
 -- replaces it until it is fenced or applied. Old manifests stay, for audit.
 -- Locks: the manifest's row.
--- Errors: 22023 not valid; 55000 a consumer of an affected queue is left out, or
---         the deployment has begun.
+-- Errors: 22023 not valid; 55000 a consumer of an affected queue is left out, a
+--         replaced or kept function serves an unknown flow, or the deployment has begun.
 -- Callers: operators (pgflowctl rollout).
 create function pgflow.load_manifest(manifest jsonb)
 returns pgflow.deployment_manifest
@@ -19,6 +19,9 @@ begin
     raise exception 'manifest "%" is not valid: %', coalesce(manifest ->> 'deployment', '(none)'), problems[1]
       using errcode = 'invalid_parameter_value', detail = array_to_string(problems, e'\n');
   end if;
+  perform pgflow._raise_manifest_problems(
+    manifest ->> 'deployment', array(select * from pgflow._unknown_flows(manifest)),
+    'Give the concrete slug of a compiled flow, or the queue that the function serves.');
   perform pgflow._raise_manifest_problems(
     manifest ->> 'deployment', array(select * from pgflow._left_out_functions(manifest)),
     'Every function that consumes an affected queue needs an entry; "scope": "handler" leaves out the other queues of the same flows.');

@@ -198,6 +198,22 @@ def test_a_deletion_waits_for_a_start_and_takes_its_run_along(database):
     assert session.value("select count(*) from pgflow.step_tasks") == 0
 
 
+def test_a_flow_that_moves_to_another_alias_under_a_waiting_host_asks_it_to_repeat(database):
+    database.session().value(DEPLOY, deployment("f", "before"))
+    operator = database.session()
+    operator.begin()
+    operator.value(DELETE, "f")
+    operator.value(DEPLOY, deployment("f", "after"))
+
+    host = database.start(DEPLOY, deployment("f", "before"))
+    database.wait_until_blocked(host)
+    operator.commit()
+
+    assert host.outcome().pgcode == "40001"
+    repeated = database.session().value(DEPLOY, deployment("f", "before"))
+    assert repeated["differences"] == ['alias: "after" in the database, "before" in the deployment']
+
+
 def test_hosts_that_offer_at_once_make_one_switch(database):
     session = two_versions(database)
     for queue, pairs in (("v1", "{v1/a,v1/b}"), ("v2", "{v2/a,v2/b,v2/c}")):

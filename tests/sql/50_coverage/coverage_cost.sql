@@ -37,8 +37,8 @@ begin
   insert into pgflow.steps (flow_slug, step_slug, step_index, deps_count, queue_name)
   values ('old' || n, 'a', 0, 0, 'q'), ('old' || n, 'b', 1, 1, 'q');
   insert into pgflow.deps (flow_slug, dep_slug, step_slug) values ('old' || n, 'a', 'b');
-  insert into pgflow.runs (flow_slug, status, input, output, completed_at, started_at)
-  select 'old' || n, 'completed', '{}', '{}', t.moment, t.moment from clock_timestamp() as t (moment);
+  insert into pgflow.runs (run_id, flow_slug, status, input, output, completed_at, started_at)
+  select gen_random_uuid(), 'old' || n, 'completed', '{}', '{}', t.moment, t.moment from clock_timestamp() as t (moment);
 end
 $$;
 

@@ -1,6 +1,6 @@
 -- drain_status: runs left, tasks left, where they may go, who still carries it.
 begin;
-select plan(11);
+select plan(12);
 
 select pgflow.ensure_deployment(pgflow_test.deployment('v1', 'v', 'routed', '{a,b<a,c<b}', '{"a": "qa", "b": "qb", "c": "qc"}'));
 select pgflow.ensure_deployment(pgflow_test.deployment('v2', 'v'));
@@ -52,6 +52,23 @@ select throws_ok($$ select * from pgflow.drain_status('nope') $$, '42704', 'flow
   'unknown is never "nothing left"');
 select throws_ok($$ select * from pgflow.drain_status('v') $$, '42704',
   'flow "v" does not exist: it is an alias, and its active version is "v2"', 'an alias is no flow');
+
+-- Cost: a backlog of neighbours on the same queues is not read.
+select pgflow.ensure_deployment(pgflow_test.deployment('busy', null, 'routed', '{a}', '{"a": "qa"}'));
+create temporary table reading as select pgflow_test.put_task(pgflow_test.put_run('busy'), 'a') as n from generate_series(1, 500);
+analyze pgflow.step_tasks, pgflow.queues;
+create function pg_temp.tasks_read()
+returns bigint
+language sql
+volatile
+as $$
+  select sum(pg_stat_get_xact_tuples_returned(c.oid) + pg_stat_get_xact_tuples_fetched(c.oid))::bigint
+  from pg_class c
+  where c.relnamespace = 'pgflow'::regnamespace and c.relname like 'step_tasks%'
+$$;
+create temporary table before as select pg_temp.tasks_read() as n;
+select pgflow.drain_status('v2');
+select cmp_ok(pg_temp.tasks_read() - (select n from before), '<', 50::bigint, 'neighbours on the same queue are not read');
 
 select * from finish();
 rollback;

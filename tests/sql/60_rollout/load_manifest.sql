@@ -1,6 +1,6 @@
 -- load_manifest: what a manifest must say, and who must be in it.
 begin;
-select plan(36);
+select plan(38);
 
 create function pg_temp.entry(function_name text, serves jsonb, action text, enabled boolean, modules text[] default '{m1}', start_mode text default 'process')
 returns jsonb
@@ -104,6 +104,13 @@ select lives_ok(
 select lives_ok(
   $$ select pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('new', '{"flow": "not_compiled_yet"}', 'add', true)) || '{"deployment": "e7"}') $$,
   'a flow that is not compiled yet has no consumers');
+
+select throws_ok(
+  $$ select pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('on_a', '{"flow": "al"}', 'replace', true)) || '{"deployment": "e8"}') $$, '55000',
+  'manifest "e8" is refused: function "on_a" serves flow "al", which does not exist', 'an alias is no concrete flow');
+select lives_ok(
+  $$ select pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('was', '{"flow": "deleted"}', 'retire', false)) || '{"deployment": "e9"}') $$,
+  'a function may be retired after its flow was deleted');
 
 -- Who consumes
 update pgflow.workers set last_heartbeat_at = clock_timestamp() - interval '1 hour', stopped_at = clock_timestamp() where function_name = 'on_b';
