@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "db/address.h"
 #include "observe/log.h"
 
 static void on_up(void *ctx)
@@ -15,11 +14,12 @@ static void on_up(void *ctx)
 
     worker->up = true;
     worker->up_since_ns = uv_hrtime();
-    log_info(first ? "database_connected" : "database_back",
-             first ? "connected" : "connected again", LOG_QUEUE(worker->queue),
-             LOG_FIELD_TEXT("database", db_address_label(worker->address)));
-    if (!first)
+    if (!first) {
+        log_info("database_back", "results are reported, then claims go on",
+                 LOG_QUEUE(worker->queue),
+                 LOG_FIELD_INT("unreported", task_count_unreported(&worker->tasks)));
         reclaim_want(worker);
+    }
     if (worker->settings->check && first)
         check_begin(worker);
     else if (worker->life.state == WORKER_STARTING)

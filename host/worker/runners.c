@@ -90,14 +90,11 @@ static void collect_held_pairs(struct worker *worker)
 static void on_module_state(void *context, struct pool_module *pool_module,
                             enum pool_module_state state, const char *reason)
 {
+    (void)reason; /* the pool logs it as an event */
     struct worker *worker = context;
     struct worker_module *module = pool_module_data(pool_module);
     bool held = state == POOL_MODULE_HELD;
 
-    if (held && !module->held)
-        log_error("module_held", "the module cannot run; its tasks stay queued, uncounted",
-                  LOG_QUEUE(worker->queue), LOG_FLOW(module->deployment->flow),
-                  LOG_FIELD_TEXT("file", module->deployment->file), LOG_ERROR(reason));
     module->held = held;
     module->answered = true;
     collect_held_pairs(worker);
