@@ -76,6 +76,9 @@ void drain_begin(struct worker *worker, enum drain_then then, int code, const ch
                             .code = code,
                             .keep_waiting = once && then == DRAIN_THEN_EXIT};
     lifecycle_set(&worker->life, WORKER_DRAINING, why);
+    log_info("stopping", why, LOG_QUEUE(worker->queue),
+             LOG_WORKER(worker->identity.id[0] != '\0' ? worker->identity.id : NULL),
+             LOG_FIELD_INT("tasks", task_count(&worker->tasks)));
     notify_systemd(then == DRAIN_THEN_EXIT ? "STOPPING=1\nSTATUS=finishing what runs"
                                            : "STATUS=finishing what runs, then standing by");
     if (!drain->keep_waiting)

@@ -29,8 +29,8 @@ void lifecycle_set(struct lifecycle *life, enum worker_state to, const char *why
                   LOG_FIELD_TEXT("why", why));
         abort();
     }
-    log_info("state", why, LOG_QUEUE(life->queue), LOG_FIELD_TEXT("from", names[life->state]),
-             LOG_FIELD_TEXT("to", names[to]));
+    log_debug("lifecycle", why, LOG_QUEUE(life->queue), LOG_FIELD_TEXT("from", names[life->state]),
+              LOG_FIELD_TEXT("to", names[to]));
     life->state = to;
 }
 

@@ -52,27 +52,36 @@ void result_log_handler(const struct worker *worker, const struct task *task,
 void result_log_outcome(const struct worker *worker, const struct task *task,
                         const struct db_finish_answer *answer)
 {
-    static const char *const words[] = {
-        [DB_FINISH_COMPLETED] = "completed", [DB_FINISH_RETRYING] = "retrying",
-        [DB_FINISH_FAILED] = "failed",       [DB_FINISH_SKIPPED] = "skipped",
-        [DB_FINISH_AGAIN] = "again",         [DB_FINISH_LATE] = "late",
-        [DB_FINISH_GONE] = "gone",           [DB_FINISH_REFUSED] = "refused"};
+    static const char *const events[] = {
+        [DB_FINISH_COMPLETED] = "task_completed", [DB_FINISH_RETRYING] = "task_retrying",
+        [DB_FINISH_FAILED] = "task_failed",       [DB_FINISH_SKIPPED] = "task_skipped",
+        [DB_FINISH_AGAIN] = "task_again",         [DB_FINISH_LATE] = "task_late",
+        [DB_FINISH_GONE] = "task_gone",           [DB_FINISH_REFUSED] = "task_refused"};
+    static const char *const texts[] = {[DB_FINISH_COMPLETED] = "completed",
+                                        [DB_FINISH_RETRYING] = "failed, to be tried again",
+                                        [DB_FINISH_FAILED] = "failed for good",
+                                        [DB_FINISH_SKIPPED] = "failed, its step is skipped",
+                                        [DB_FINISH_AGAIN] = "recorded before",
+                                        [DB_FINISH_LATE] =
+                                            "too late: the task was given to somebody else",
+                                        [DB_FINISH_GONE] = "the task is gone",
+                                        [DB_FINISH_REFUSED] = "its output cannot be stored"};
     static const enum log_level levels[] = {
         [DB_FINISH_COMPLETED] = LOG_LEVEL_DEBUG, [DB_FINISH_RETRYING] = LOG_LEVEL_WARN,
         [DB_FINISH_FAILED] = LOG_LEVEL_ERROR,    [DB_FINISH_SKIPPED] = LOG_LEVEL_WARN,
         [DB_FINISH_AGAIN] = LOG_LEVEL_INFO,      [DB_FINISH_LATE] = LOG_LEVEL_WARN,
         [DB_FINISH_GONE] = LOG_LEVEL_INFO,       [DB_FINISH_REFUSED] = LOG_LEVEL_ERROR};
-    LOG_AT(levels[answer->outcome], "task", words[answer->outcome], TASK_FIELDS,
-           LOG_FIELD_TEXT("outcome", words[answer->outcome]), LOG_ERROR(answer->detail));
+    LOG_AT(levels[answer->outcome], events[answer->outcome], texts[answer->outcome], TASK_FIELDS,
+           LOG_ERROR(answer->detail));
 }
 
 void result_log_release(const struct worker *worker, const struct task *task,
                         enum db_release_outcome outcome)
 {
-    log_debug("task",
-              outcome == DB_RELEASED ? "released, uncounted"
-                                     : "to be released, but not ours any more",
-              TASK_FIELDS, LOG_FIELD_TEXT("outcome", outcome == DB_RELEASED ? "released" : "late"));
+    bool released = outcome == DB_RELEASED;
+
+    LOG_AT(LOG_LEVEL_DEBUG, released ? "task_released" : "task_late",
+           released ? "given back, uncounted" : "not ours any more", TASK_FIELDS);
 }
 
 void result_log_abandoned(const struct worker *worker, const struct task *task,

@@ -49,17 +49,15 @@ static void on_done(void *context, struct pool_task *pool_task, const struct poo
 
 static void on_line(void *context, const struct pool_line *line)
 {
-    static const char *const streams[] = {"stdout", "stderr", "log"};
     struct worker *worker = context;
     const struct task *task = task_of(line->task);
 
-    LOG_AT(level_of(line->level), "handler", line->text, LOG_QUEUE(worker->queue),
+    LOG_AT(level_of(line->level), "handler_output", line->text, LOG_QUEUE(worker->queue),
            LOG_FLOW(pool_module_flow(line->module)),
            LOG_STEP(task != NULL ? task->row->step : NULL),
            LOG_RUN(task != NULL ? task->row->run_id : NULL),
            task != NULL ? LOG_TASK(task->row->task_index) : LOG_FIELD_NONE,
-           task != NULL ? LOG_ATTEMPT(task->row->attempt) : LOG_FIELD_NONE, LOG_PID(line->pid),
-           LOG_FIELD_TEXT("stream", streams[line->stream]));
+           task != NULL ? LOG_ATTEMPT(task->row->attempt) : LOG_FIELD_NONE, LOG_PID(line->pid));
 }
 
 static void on_event(void *context, const struct pool_event *event)

@@ -18,6 +18,8 @@ static void on_registered(void *ctx, const struct db_status *status,
         return; /* the next tick registers again */
     if (*answer == DB_REGISTERED) {
         registration_take(worker, true);
+        log_info("standby", "standing by until the function is enabled", LOG_QUEUE(worker->queue),
+                 LOG_WORKER(worker->identity.id), LOG_FIELD_TEXT("function", worker->function));
         notify_systemd("READY=1\nSTATUS=standing by: the worker function is disabled");
         return;
     }

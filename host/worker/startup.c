@@ -157,6 +157,7 @@ static void begin_work(struct worker *worker)
 {
     start_banner_show(worker);
     lifecycle_set(&worker->life, WORKER_RUNNING, "claiming");
+    log_info("ready", "claiming", LOG_QUEUE(worker->queue), LOG_WORKER(worker->identity.id));
     notify_systemd("READY=1\nSTATUS=claiming");
     claim_loop_start(worker);
 }

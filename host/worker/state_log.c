@@ -11,7 +11,7 @@ void state_log(const struct worker *worker)
     struct pool_gauges gauges =
         worker->pool != NULL ? pool_gauges(worker->pool) : (struct pool_gauges){.busy = 0};
 
-    log_info("state_now", worker_state_name(worker->life.state), LOG_QUEUE(worker->queue),
+    log_info("state", worker_state_name(worker->life.state), LOG_QUEUE(worker->queue),
              LOG_WORKER(worker->identity.id[0] != '\0' ? worker->identity.id : NULL),
              LOG_FIELD_BOOL("database", worker->up),
              LOG_FIELD_INT("waiting", tasks->count[TASK_WAITING]),

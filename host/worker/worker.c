@@ -83,6 +83,8 @@ static void close_all(struct worker *worker)
 void worker_close(struct worker *worker)
 {
     lifecycle_set(&worker->life, WORKER_STOPPED, "nothing is left to do");
+    log_info("stopped", "nothing is left to do", LOG_QUEUE(worker->queue),
+             LOG_FIELD_INT("code", worker->drain.code));
     close_all(worker);
 }
 
