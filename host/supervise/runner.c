@@ -234,6 +234,24 @@ void runner_on_timer(uv_timer_t *timer)
     on_due(runner);
 }
 
+/* An idle runner whose socket ended was killed without need if it was dying. */
+static bool ended_by_itself(const struct runner *runner, enum runner_state before)
+{
+    return before < RUNNER_STOPPING ||
+           (runner->cause == POOL_EXIT_PROTOCOL && runner->failure.text[0] == '\0' &&
+            runner->exit_signal != SIGKILL);
+}
+
+static void set_cause(struct runner *runner, enum runner_state before)
+{
+    if (!ended_by_itself(runner, before))
+        return;
+    if (!runner->ready_came)
+        runner->cause = POOL_EXIT_START;
+    else
+        runner->cause = runner->exit_signal != 0 ? POOL_EXIT_SIGNAL : POOL_EXIT_STATUS;
+}
+
 /* libuv took the exit status, so the pid is free again as soon as its group is
  * empty; as long as anyone is in the group the kernel does not hand it out. */
 void runner_on_exit(uv_process_t *process, int64_t exit_status, int term_signal)
@@ -247,10 +265,7 @@ void runner_on_exit(uv_process_t *process, int64_t exit_status, int term_signal)
     runner_set_state(runner, RUNNER_EXITED);
     /* A complete answer counts though its sender is dead. */
     runner_read_answers(runner);
-    if (before < RUNNER_STOPPING && !runner->ready_came)
-        runner->cause = POOL_EXIT_START;
-    else if (before < RUNNER_STOPPING)
-        runner->cause = term_signal != 0 ? POOL_EXIT_SIGNAL : POOL_EXIT_STATUS;
+    set_cause(runner, before);
     uv_poll_stop(&runner->socket_poll);
     runner_set_due(runner, due_in(runner, LIMIT_OUTPUT_AFTER_DEATH_MS));
     for (int i = 0; i < 2; i++)

@@ -24,7 +24,18 @@ static void close_faults(void)
     harness_finish(&h);
 }
 
-TestSuite(fault, .init = open_faults, .fini = close_faults, .timeout = 60);
+TestSuite(fault, .init = open_faults, .fini = close_faults, .timeout = 100);
+
+/* A small limit, because touching memory is what takes the time. */
+static void open_faults_in_128_mib(void)
+{
+    harness_init(&h);
+    h.config.handler_memory = (size_t)128 * LIMIT_MIB;
+    harness_start(&h);
+    faults = harness_add(&h, "faults");
+}
+
+TestSuite(memory_fault, .init = open_faults_in_128_mib, .fini = close_faults, .timeout = 60);
 
 /* The next task is served, by another runner if the first one died. */
 static void expect_next_task_is_fine(pid_t dead)
@@ -91,3 +102,192 @@ Test(fault, kill_by_signal_is_named)
 {
     expect_death("kill", "{\"signal\": 9}", "handler died: SIGKILL");
 }
+
+Test(fault, last_words_on_stderr_are_in_the_error)
+{
+    expect_death("say_and_die", "{}",
+                 "handler died: SIGSEGV\nstderr:\nthe last words of this handler");
+}
+
+Test(fault, spinning_handler_is_killed_at_its_deadline)
+{
+    task.task.timeout_s = 1;
+
+    expect_death("spin", "{}", "timed out after 1 s");
+
+    cr_assert_eq(pool_module_exits(faults, POOL_EXIT_TIMEOUT), 1);
+}
+
+Test(fault, stopped_handler_is_killed_at_its_deadline)
+{
+    task.task.timeout_s = 1;
+
+    expect_death("stop", "{}", "timed out after 1 s");
+}
+
+Test(fault, polite_handler_ends_at_its_deadline_and_its_runner_lives)
+{
+    task.task.timeout_s = 1;
+
+    harness_run(&h, &task, faults, "spin_politely", "{}");
+
+    cr_assert_eq(task.outcome, POOL_FAILED);
+    cr_assert_str_eq(task.error, "timed out after 1 s");
+    cr_assert(!task.died);
+    expect_next_task_is_fine(0);
+    cr_assert_eq(pool_gauges(h.pool).spawned, 1);
+}
+
+Test(fault, garbage_in_place_of_a_frame_costs_one_attempt)
+{
+    harness_run(&h, &task, faults, "garbage_frame", "{}");
+
+    cr_assert_eq(task.outcome, POOL_FAILED);
+    cr_assert(task.died);
+    cr_assert_str_eq(task.error,
+                     "handler broke the runner protocol: frame of version 65535, expected 1");
+    cr_assert_eq(pool_module_exits(faults, POOL_EXIT_PROTOCOL), 1);
+    expect_next_task_is_fine(task.pid);
+}
+
+Test(fault, closing_every_descriptor_costs_one_attempt)
+{
+    expect_death("close_all", "{}", "exited with status 70");
+}
+
+Test(fault, flood_of_stderr_is_cut_and_its_task_completes)
+{
+    harness_run(&h, &task, faults, "flood", "{\"kib\": 1024}");
+
+    cr_assert_eq(task.outcome, POOL_COMPLETED);
+    cr_assert_str_eq(task.output, "16384");
+    cr_assert_eq(h.line_count, 1024, "64 KiB of 64-byte lines, got %d", h.line_count);
+    cr_assert(harness_has_event(&h, "output_dropped: more than 64 KiB on stderr"));
+    expect_next_task_is_fine(0);
+}
+
+Test(fault, flood_of_stdout_is_cut_and_its_task_completes)
+{
+    harness_run(&h, &task, faults, "flood", "{\"kib\": 256, \"stdout\": 1}");
+
+    cr_assert_eq(task.outcome, POOL_COMPLETED);
+    cr_assert(harness_has_event(&h, "output_dropped: more than 64 KiB on stdout"));
+    expect_next_task_is_fine(0);
+}
+
+static pid_t pid_of(const struct record *record)
+{
+    int pid = 0;
+
+    cr_assert_eq(sscanf(record->output, "{\"pid\": %d}", &pid), 1);
+    return pid;
+}
+
+static bool is_gone(struct harness *harness, void *data)
+{
+    (void)harness;
+    return kill(*(pid_t *)data, 0) != 0;
+}
+
+/* Reaped, not only dead: a zombie still takes signals. */
+static void expect_reaped_with_runner(const char *params)
+{
+    struct record killer = {0};
+    pid_t child;
+
+    harness_run(&h, &task, faults, "fork", params);
+    child = pid_of(&task);
+    cr_assert_eq(kill(child, 0), 0);
+
+    harness_run(&h, &killer, faults, "segv", "{}");
+    harness_wait_for(&h, is_gone, &child);
+
+    record_free(&killer);
+    expect_next_task_is_fine(task.pid);
+}
+
+Test(fault, child_of_a_handler_dies_with_the_group_and_is_reaped)
+{
+    expect_reaped_with_runner("{}");
+}
+
+Test(fault, orphan_of_a_handler_dies_with_the_group_and_is_reaped)
+{
+    expect_reaped_with_runner("{\"double\": 1}");
+}
+
+Test(fault, child_in_its_own_session_does_not_hold_up_the_next_task)
+{
+    struct record killer = {0};
+    pid_t child;
+
+    harness_run(&h, &task, faults, "fork", "{\"session\": 1}");
+    child = pid_of(&task);
+    harness_run(&h, &killer, faults, "segv", "{}");
+    expect_next_task_is_fine(task.pid);
+
+    /* It outlives its runner, and is reaped by us when it ends. */
+    cr_assert_eq(kill(child, SIGKILL), 0);
+    harness_wait_for(&h, is_gone, &child);
+    record_free(&killer);
+}
+
+static bool has_exit(struct harness *harness, void *data)
+{
+    (void)harness;
+    return pool_module_exits(faults, *(enum pool_exit_cause *)data) == 1;
+}
+
+Test(fault, death_while_idle_costs_nothing)
+{
+    enum pool_exit_cause cause = POOL_EXIT_SIGNAL;
+
+    harness_run(&h, &task, faults, "die_later", "{\"ms\": 20}");
+    cr_assert_eq(task.outcome, POOL_COMPLETED);
+    harness_wait_for(&h, has_exit, &cause);
+
+    cr_assert_eq(task.done, 1);
+    expect_next_task_is_fine(task.pid);
+}
+
+Test(fault, five_hundred_kills_leave_no_descriptor_and_no_zombie)
+{
+    static struct record killed[500];
+    int fds;
+
+    harness_run(&h, &task, faults, "echo", "{}");
+    fds = harness_count_fds();
+
+    for (int i = 0; i < 500; i++) {
+        struct record next = {0};
+
+        harness_run(&h, &killed[i], faults, "kill", "{\"signal\": 9}");
+        cr_assert_eq(killed[i].outcome, POOL_FAILED);
+        harness_run(&h, &next, faults, "nothing", "{}");
+        cr_assert_eq(next.outcome, POOL_COMPLETED);
+        record_free(&killed[i]);
+        record_free(&next);
+    }
+
+    cr_assert_leq(harness_count_fds(), fds + 1);
+}
+
+#ifndef PGFLOW_SANITIZED /* there the runner has no memory limit */
+Test(memory_fault, hog_dies_at_its_memory_limit)
+{
+    expect_death("hog", "{}", "handler died: SIGABRT (at its memory limit of 128 MiB)");
+}
+
+Test(memory_fault, leaking_runner_is_recycled_before_it_dies)
+{
+    for (int i = 0; i < 20; i++) {
+        struct record leak = {0};
+
+        harness_run(&h, &leak, faults, "leak", "{\"mib\": 8}");
+
+        cr_assert_eq(leak.outcome, POOL_COMPLETED, "call %d: %s", i, leak.error);
+        record_free(&leak);
+    }
+    cr_assert_geq(pool_module_exits(faults, POOL_EXIT_RECYCLED), 1);
+}
+#endif

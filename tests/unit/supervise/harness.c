@@ -27,11 +27,20 @@ int harness_count_fds(void)
     return count;
 }
 
+/* A timer may call us at the beginning of UV_RUN_ONCE, which would then go on to
+ * wait for another event. */
+static void wake(void *context)
+{
+    struct harness *h = context;
+
+    uv_stop(&h->loop);
+}
+
 static void on_started(void *context, struct pool_task *task)
 {
     struct record *record = task->data;
 
-    (void)context;
+    wake(context);
     record->started++;
     record->started_ns = uv_hrtime();
 }
@@ -40,7 +49,7 @@ static void on_done(void *context, struct pool_task *task, const struct pool_res
 {
     struct record *record = task->data;
 
-    (void)context;
+    wake(context);
     record->done++;
     record->done_ns = uv_hrtime();
     record->outcome = result->outcome;
@@ -61,6 +70,7 @@ static void on_module_state(void *context, struct pool_module *module, enum pool
     struct harness *h = context;
 
     (void)module;
+    wake(context);
     if (state == POOL_MODULE_READY) {
         h->ready_count++;
         return;
