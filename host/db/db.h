@@ -86,6 +86,9 @@ bool db_is_up(const struct db *db);
 /* Calls that were sent or wait to be, on every lane. */
 size_t db_calls_pending(const struct db *db);
 
+/* "15.20": of the libpq that is loaded. */
+void db_client_version(char *text, size_t size);
+
 struct db_counts {
     uint64_t reconnects; /* connections made after the first of each lane */
     uint64_t calls;      /* answered */
