@@ -36,7 +36,7 @@ begin
     raise exception 'flow "%" with alias "%" cannot be made: a name is taken by flow "%" with alias "%"',
         flow_slug, alias, taken.flow_slug, taken.alias
       using errcode = 'duplicate_object',
-            detail = 'Slugs and aliases are one namespace, ignoring case; only a plain flow''s own alias equals its slug.',
+            detail = 'Slugs and aliases are one namespace, ignoring case; only a plain flow''s alias equals a slug.',
             hint = 'Choose another slug or alias.';
   end if;
 end

@@ -30,12 +30,13 @@ begin
   elsif kind <> 'shared' and found then
     raise exception 'queue "%" exists in PGMQ and cannot become a private queue', bad.name
       using errcode = 'object_not_in_prerequisite_state',
-            hint = 'Use another slug, or drop that queue, or adopt it as a shared one and route the steps to it by name.';
+            hint = 'Use another slug, or drop that queue, or adopt it as shared and route the steps to it by name.';
   elsif found then
     raise exception 'queue "%" exists in PGMQ and is unknown to pgflow', bad.name
       using errcode = 'object_not_in_prerequisite_state',
             detail = 'Somebody else may be sending to it or reading from it.',
-            hint = format('Name it in adopt (pgflow-host --adopt-queue %s) to take it over as shared; its old messages stay and are reported as foreign.', bad.name);
+            hint = format('Name it in adopt (pgflow-host --adopt-queue %s) to take it over as shared; its old '
+                          'messages stay and are reported as foreign.', bad.name);
   end if;
 end
 $$;

@@ -15,7 +15,8 @@ as $$
     where r.flow_slug = _drain_blockers.flow_slug and r.status = 'started'
     having count(*) > 0
     union all
-    select 2, format('%s %s tasks on queue "%s"', l.tasks, l.status, l.queue_name) from pgflow._live_tasks(flow_slug) as l
+    select 2, format('%s %s tasks on queue "%s"', l.tasks, l.status, l.queue_name)
+    from pgflow._live_tasks(flow_slug) as l
     union all
     select 3, format('alias "%s" points at it', a.alias)
     from pgflow.flow_aliases a

@@ -25,8 +25,8 @@ as $$
       ('whenUnmet', s.when_unmet, '{fail,skip,skip-cascade}'),
       ('whenExhausted', s.when_exhausted, '{fail,skip,skip-cascade}')) as w (what, given, allowed)
   )
-  select format('%s "%s" is not valid: use 1 to 128 letters, digits and _, not starting with a digit; "run" is reserved',
-                n.what, n.name)
+  select format('%s "%s" is not valid: use 1 to 128 letters, digits and _, not starting with a digit; '
+                '"run" is reserved', n.what, n.name)
   from names n where not pgflow.is_valid_slug(n.name)
   union all
   select format('%s "%s" is not valid: no _ at its start or end and no __, because private queues are named flow__step',

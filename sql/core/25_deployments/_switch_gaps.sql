@@ -37,7 +37,8 @@ as $$
   union all
   select l.queue_name,
          format(case when l.has_no_pairs
-                  then 'queue "%s": worker %s of function "%s" registered no pairs, so nothing shows that it runs step %s'
+                  then 'queue "%s": worker %s of function "%s" registered no pairs, so nothing shows that '
+                       'it runs step %s'
                   else 'queue "%s": worker %s of function "%s" does not run step %s' end,
                 l.queue_name, l.worker_id, l.function_name, l.steps)
   from lacking l

@@ -40,7 +40,9 @@ begin
       'activeFlowSlug', (select a.active_flow_slug from pgflow.flow_aliases a where a.alias = flow.alias),
       'queueMode', flow.queue_mode,
       'differences', to_jsonb(differences),
-      'optionDrift', case compilation when 'verified' then to_jsonb(pgflow._option_drift(flow, deployment)) else '[]' end)
+      'optionDrift', case compilation
+        when 'verified' then to_jsonb(pgflow._option_drift(flow, deployment))
+        else '[]' end)
     || case compilation when 'mismatch' then jsonb_build_object(
          'hint', 'A compiled version never changes: use a new concrete slug, or delete the flow in development.')
        else '{}' end;

@@ -21,7 +21,7 @@ begin
   if blockers <> '{}' then
     raise exception 'flow "%" is not drained: %', flow_slug, blockers[1]
       using errcode = 'object_not_in_prerequisite_state', detail = array_to_string(blockers, e'\n'),
-            hint = format('Keep its workers until select * from pgflow.drain_status(%L) says safe_to_retire.', flow_slug);
+            hint = format('Keep its workers until pgflow.drain_status(%L) says safe_to_retire.', flow_slug);
   end if;
 
   update pgflow.flows f set retired_at = greatest(clock_timestamp(), f.created_at)

@@ -21,7 +21,8 @@ as $$
     group by t.flow_slug, t.step_slug
   )
   select p.flow_slug, p.step_slug, coalesce(q.depth, 0),
-         case when q.oldest is not null then greatest(clock_timestamp() - q.oldest, interval '0') end, coalesce(h.started, 0)
+         case when q.oldest is not null then greatest(clock_timestamp() - q.oldest, interval '0') end,
+         coalesce(h.started, 0)
   from (
     select q.flow_slug, q.step_slug from queued q
     union

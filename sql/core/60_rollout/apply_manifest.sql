@@ -23,7 +23,8 @@ begin
 
   perform pgflow._raise_manifest_problems(
     loaded.deployment, array(select * from pgflow._unready_functions(loaded)),
-    format('Fence first: select pgflow.fence_manifest(%L). After a pause, repair what it names and fence again.', loaded.deployment));
+    format('Fence first: select pgflow.fence_manifest(%L). After a pause, repair what it names and fence again.',
+           loaded.deployment));
   perform pgflow._raise_manifest_problems(
     loaded.deployment, array(select * from pgflow._left_out_functions(loaded.manifest)),
     'Load a manifest that names it, under another deployment name.');

@@ -24,7 +24,8 @@ begin
     'Give the concrete slug of a compiled flow, or the queue that the function serves.');
   perform pgflow._raise_manifest_problems(
     manifest ->> 'deployment', array(select * from pgflow._left_out_functions(manifest)),
-    'Every function that consumes an affected queue needs an entry; "scope": "handler" leaves out the other queues of the same flows.');
+    'Every function that consumes an affected queue needs an entry; "scope": "handler" leaves out the other queues '
+    'of the same flows.');
 
   insert into pgflow.deployment_manifest as d (deployment, manifest)
   values (load_manifest.manifest ->> 'deployment', load_manifest.manifest)

@@ -45,6 +45,10 @@ $$;
 select pgflow.ensure_deployment(pgflow_test.deployment('now', 'v', 'routed', '{a,b<a}', '{"a": "q", "b": "q"}'));
 select pgflow_test.put_task(pgflow_test.put_run('now'), 'a') from generate_series(1, 5);
 select pg_temp.add_retired_version(n) from generate_series(1, 2) as n;
+-- Rows that other files rolled back are read until an index scan has marked them as
+-- dead: the first readings are the higher ones.
+select from pgflow.queue_coverage('q');
+select from pgflow.missing_coverage('q', '{}');
 select pg_temp.measure('two, no statistics');
 analyze pgflow.flows, pgflow.flow_aliases, pgflow.steps, pgflow.runs, pgflow.step_states, pgflow.step_tasks;
 select pg_temp.measure('two');
@@ -58,10 +62,10 @@ select results_eq($$ select * from pgflow.queue_coverage('q') $$,
   $$ values ('now'::text, 'a'::text, '{active,draining,executable}'::text[]), ('now', 'b', '{active,draining}') $$,
   'the answer is about the one in service');
 select ok((select n between 1 and 200 from reading where name = 'two, no statistics'), 'with two retired versions a few rows are read');
-select is((select n from reading where name = '300, old statistics'), (select n from reading where name = 'two'),
-  'with 300 as many as with two');
+select cmp_ok((select n from reading where name = '300, old statistics'), '<=', (select n from reading where name = 'two'),
+  'with 300 no more than with two');
 select cmp_ok((select n from reading where name = '300'), '<=', (select n from reading where name = 'two'),
-  'and no more when the planner knows about them');
+  'nor when the planner knows about them');
 
 select * from finish();
 rollback;
