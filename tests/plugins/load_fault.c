@@ -19,6 +19,8 @@
 #define INIT_CRASHES 10
 #define INIT_HANGS 11
 #define INIT_MOODY 12
+#define CTOR_HANGS 13
+#define CTOR_PRINTS 14
 
 #if LOAD_FAULT == CTOR_CRASHES
 __attribute__((constructor)) static void before_main(void)
@@ -32,6 +34,23 @@ __attribute__((constructor)) static void before_main(void)
 {
     fputs("constructor: this module does not like the machine\n", stderr);
     exit(0);
+}
+#endif
+
+#if LOAD_FAULT == CTOR_HANGS
+__attribute__((constructor)) static void before_main(void)
+{
+    while (pause() != 0)
+        continue;
+}
+#endif
+
+/* Not a fault: but what it prints must not get into what inspection prints. */
+#if LOAD_FAULT == CTOR_PRINTS
+__attribute__((constructor)) static void before_main(void)
+{
+    puts("{\"flowSlug\": \"from the constructor\"}");
+    fflush(stdout);
 }
 #endif
 
