@@ -7,6 +7,7 @@ set search_path = ''
 as $$
   select row('empty', lower(queue_name), null, null, null, null, null, null, null, null, null, null,
              null, null, null, null,
-             greatest(ceil(extract(epoch from next_due - clock_timestamp()) * 1000), 1)::bigint
-            )::pgflow.claim_row
+             case when next_due is not null then
+               greatest(ceil(extract(epoch from next_due - clock_timestamp()) * 1000), 1)::bigint
+             end)::pgflow.claim_row
 $$;

@@ -10,7 +10,9 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  big constant int := 64 * 1024 * 1024;
+  limit_bytes constant int := 256 * 1024 * 1024;
+  -- Six bytes of text for one stored is the most that escapes can take.
+  worth_measuring constant int := limit_bytes / 6;
   answer pgflow.claim_row[];
   item pgflow._claim_item;
   one pgflow.claim_row;
@@ -24,7 +26,7 @@ begin
   end;
   if answer is not null and not exists (
     select from unnest(answer) a
-    where pg_column_size(a.input) > big or pg_column_size(a.flow_input) > big
+    where pg_column_size(a.input) > worth_measuring or pg_column_size(a.flow_input) > worth_measuring
   ) then
     return query select a.* from unnest(answer) a;
     return;
@@ -37,10 +39,10 @@ begin
       if not every_row and one.run_id = any (runs_served) then
         one.flow_input := null;
       end if;
-      if pg_column_size(one.input) > big or pg_column_size(one.flow_input) > big then
+      if pg_column_size(one.input) > worth_measuring or pg_column_size(one.flow_input) > worth_measuring then
         text_size := octet_length(one.input::text) + coalesce(octet_length(one.flow_input::text), 0);
-        if text_size > 4 * big then
-          raise exception 'the input is % bytes long, the limit is %', text_size, 4 * big
+        if text_size > limit_bytes then
+          raise exception 'the input is % bytes long, the limit is %', text_size, limit_bytes
             using errcode = 'program_limit_exceeded';
         end if;
       end if;
