@@ -4,6 +4,7 @@
 #include "worker/worker_private.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "observe/log.h"
 
@@ -74,11 +75,18 @@ bool connection_open(struct worker *worker, struct error *error)
     return worker->db != NULL;
 }
 
+/* object_not_in_prerequisite_state is how pgflow's own functions say no: a queue of somebody else,
+ * a name that is taken. Its class is not permanent by itself, but that one is. */
+static bool is_permanent(const struct db_status *status)
+{
+    return status->permanent || strcmp(status->sqlstate, "55000") == 0;
+}
+
 bool connection_answered(struct worker *worker, const struct db_status *status, const char *what)
 {
     if (status->outcome == DB_OK)
         return true;
-    if (status->permanent) {
+    if (is_permanent(status)) {
         worker_fail(worker, ERROR_CONFIG, "%s was refused: %s%s%s%s%s", what, status->text,
                     status->sqlstate[0] != '\0' ? " (SQLSTATE " : "", status->sqlstate,
                     status->sqlstate[0] != '\0' ? ")" : "",

@@ -38,7 +38,7 @@ bool guard_report(struct worker *worker, const struct db_claim *claim)
     bool unsupported = ids.size > 0;
     if (unsupported) {
         log_fatal(
-            "unsupported_work",
+            "unsupported",
             "the queue holds work that this host has no handler for; nothing of the batch was "
             "started, the function is paused",
             LOG_QUEUE(worker->queue), LOG_WORKER(worker->identity.id),

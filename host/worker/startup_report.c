@@ -102,7 +102,7 @@ static void put_reason(struct buf *text, const char *reason, int64_t count)
     const char *unit = strcmp(reason, "draining") == 0 ? "runs" : "tasks";
 
     if (strcmp(reason, "active") == 0)
-        buf_puts(text, " an alias points at the flow;");
+        buf_puts(text, " active, its alias points at it;");
     else
         buf_printf(text, " %s, %lld %s;", reason, (long long)count, unit);
 }

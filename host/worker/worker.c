@@ -40,7 +40,7 @@ void worker_fail(struct worker *worker, int code, const char *format, ...)
         va_end(values);
         (void)error_set(&worker->failure, code, "%s", text);
     }
-    drain_begin(worker, DRAIN_THEN_EXIT, code, "failed");
+    drain_begin(worker, DRAIN_THEN_EXIT, code, "failed; the reason is told at the end");
 }
 
 static void close_handle(uv_handle_t *handle, void *context)
