@@ -58,9 +58,10 @@ function(pgflow_program name)
 endfunction()
 
 # pgflow_unit_test(NAME SOURCES a_test.c LINKS library ...): one Criterion
-# program and one ctest entry, unit.NAME.
+# program and one ctest entry, unit.NAME. With POSTGRES it runs against a
+# private cluster, one test at a time.
 function(pgflow_unit_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "POSTGRES" "" "SOURCES;LINKS" ${ARGN})
   pkg_check_modules(CRITERION REQUIRED IMPORTED_TARGET criterion)
   add_executable(unit_${name} ${arg_SOURCES})
   target_link_libraries(unit_${name} PRIVATE pgflow_flags ${arg_LINKS} PkgConfig::CRITERION)
@@ -68,6 +69,11 @@ function(pgflow_unit_test name)
   set_source_files_properties(${arg_SOURCES} PROPERTIES COMPILE_OPTIONS -Wno-conversion)
   set_target_properties(unit_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                         "${CMAKE_BINARY_DIR}/tests/unit")
-  add_test(NAME unit.${name} COMMAND unit_${name})
+  if(arg_POSTGRES)
+    add_test(NAME unit.${name} COMMAND "${PROJECT_SOURCE_DIR}/tests/support/with-postgres"
+             $<TARGET_FILE:unit_${name}> --jobs 1)
+  else()
+    add_test(NAME unit.${name} COMMAND unit_${name})
+  endif()
   set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 120)
 endfunction()

@@ -169,24 +169,33 @@ size_t text_utf8_prefix(const char *text, size_t size, size_t maximum)
     return ((uint8_t)text[cut] & 0xc0) == 0x80 ? maximum : cut;
 }
 
-/* Levenshtein, two rows; both names are at most LIMIT_FUNCTION_NAME long. */
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Edits from a to b, two swapped neighbours counting as one: three rows of the
+ * usual table. Both names are at most LIMIT_FUNCTION_NAME long. */
 static size_t edit_distance(const char *a, const char *b)
 {
-    size_t row[LIMIT_FUNCTION_NAME + 1];
+    size_t rows[3][LIMIT_FUNCTION_NAME + 1];
     size_t columns = strlen(b);
+    size_t height = strlen(a);
     for (size_t j = 0; j <= columns; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        size_t diagonal = row[0];
+        rows[0][j] = j;
+    for (size_t i = 1; i <= height; i++) {
+        size_t *row = rows[i % 3];
+        const size_t *above = rows[(i - 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= columns; j++) {
-            size_t change = diagonal + (to_lower(a[i - 1]) != to_lower(b[j - 1]) ? 1 : 0);
-            size_t shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = change < shorter ? change : shorter;
+            char x = to_lower(a[i - 1]);
+            char y = to_lower(b[j - 1]);
+            row[j] = least(above[j - 1] + (x != y), least(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && x == to_lower(b[j - 2]) && to_lower(a[i - 2]) == y)
+                row[j] = least(row[j], rows[(i - 2) % 3][j - 2] + 1);
         }
     }
-    return row[columns];
+    return rows[height % 3][columns];
 }
 
 const char *text_nearest(const char *name, const char *const *names, size_t count)
