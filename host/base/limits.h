@@ -49,10 +49,12 @@
 /* Database. */
 #define LIMIT_DB_CALLS_QUEUED 256                   /* calls waiting on one connection */
 #define LIMIT_DB_STATEMENT_BYTES (1023 * LIMIT_MIB) /* with its parameters: PostgreSQL's own */
-#define LIMIT_DB_FINISH_BYTES (64 * LIMIT_MIB)      /* outputs in one finish_tasks of many items */
-#define LIMIT_DB_RECONNECT_MS 5000                  /* longest pause between two attempts */
-#define LIMIT_DB_CONNECT_ATTEMPT_S 10               /* one attempt */
-#define LIMIT_DB_DEADLINE_MS 30000                  /* a call without a deadline of its own */
-#define LIMIT_DB_ADDRESSES 64                       /* that the host names of one URL resolve to */
+/* Outputs in one finish_tasks of many items: libpq moves what it has not sent at each partial send.
+ */
+#define LIMIT_DB_FINISH_BYTES (8 * LIMIT_MIB)
+#define LIMIT_DB_RECONNECT_MS 5000    /* longest pause between two attempts */
+#define LIMIT_DB_CONNECT_ATTEMPT_S 10 /* one attempt */
+#define LIMIT_DB_DEADLINE_MS 30000    /* a call without a deadline of its own */
+#define LIMIT_DB_ADDRESSES 64         /* that the host names of one URL resolve to */
 
 #endif

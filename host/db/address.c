@@ -82,6 +82,14 @@ static bool keep(struct db_address *address, const char *keyword, const char *va
     return address->keywords[address->count - 1] && address->values[address->count - 1];
 }
 
+/* What libpq would take anyway is left to it, so that "not given" can be told
+ * from "given": only then have we defaults of our own. */
+static bool is_only_compiled_in(const PQconninfoOption *option)
+{
+    return option->compiled && option->val && strcmp(option->val, option->compiled) == 0 &&
+           strcmp(option->keyword, "port") != 0 && !(option->envvar && getenv(option->envvar));
+}
+
 static bool fill(struct db_address *address, const PQconninfoOption *defaults,
                  const PQconninfoOption *given)
 {
@@ -95,7 +103,7 @@ static bool fill(struct db_address *address, const PQconninfoOption *defaults,
     for (size_t i = 0; i < count; i++) {
         const char *keyword = defaults[i].keyword;
         const char *value = option_value(given, keyword);
-        if (!value)
+        if (!value && !is_only_compiled_in(&defaults[i]))
             value = defaults[i].val;
         if (value && *value && !keep(address, keyword, value))
             return false;

@@ -128,6 +128,13 @@ static uint64_t attempt_ms(const struct lane *lane)
     return (uint64_t)(seconds > 0 && seconds < 3600 ? seconds : LIMIT_DB_CONNECT_ATTEMPT_S) * 1000;
 }
 
+/* libpq would print them to stderr, past the log. */
+static void ignore_notice(void *ctx, const PGresult *notice)
+{
+    (void)ctx;
+    (void)notice;
+}
+
 static void on_resolved(void *ctx, const struct resolved *resolved, const char *reason)
 {
     struct lane *lane = ctx;
@@ -142,6 +149,7 @@ static void on_resolved(void *ctx, const struct resolved *resolved, const char *
         libpq_failed(lane);
         return;
     }
+    (void)PQsetNoticeReceiver(lane->conn, ignore_notice, NULL);
     /* Verbose, to learn the SQLSTATE of a refusal. */
     (void)PQsetErrorVerbosity(lane->conn, PQERRORS_VERBOSE);
     lane_watch(lane, UV_WRITABLE);

@@ -32,20 +32,37 @@ struct db_sync {
     char sqlstate[6];
 };
 
+/* Ends the run of the loop; a mere UV_RUN_ONCE would still wait for a socket
+ * after a timer has brought the answer. */
+static void wake(struct db_sync *sync)
+{
+    uv_stop(&sync->loop);
+}
+
+static void run(struct db_sync *sync)
+{
+    (void)uv_run(&sync->loop, UV_RUN_DEFAULT);
+}
+
 static void on_up(void *ctx)
 {
-    ((struct db_sync *)ctx)->is_up = true;
+    struct db_sync *sync = ctx;
+    sync->is_up = true;
+    wake(sync);
 }
 
 static void on_down(void *ctx, const char *reason)
 {
+    struct db_sync *sync = ctx;
     (void)reason;
-    ((struct db_sync *)ctx)->is_up = false;
+    sync->is_up = false;
 }
 
 static void on_notify(void *ctx)
 {
-    ((struct db_sync *)ctx)->was_notified = true;
+    struct db_sync *sync = ctx;
+    sync->was_notified = true;
+    wake(sync);
 }
 
 static void on_fatal(void *ctx, const struct error *error)
@@ -53,11 +70,14 @@ static void on_fatal(void *ctx, const struct error *error)
     struct db_sync *sync = ctx;
     sync->has_failed = true;
     sync->failure = *error;
+    wake(sync);
 }
 
 static void on_closed(void *ctx)
 {
-    ((struct db_sync *)ctx)->is_closed = true;
+    struct db_sync *sync = ctx;
+    sync->is_closed = true;
+    wake(sync);
 }
 
 static bool start(struct db_sync *sync, const struct db_sync_config *config, struct error *error)
@@ -90,10 +110,11 @@ struct db_sync *db_sync_open(const struct db_sync_config *config, struct error *
         return NULL;
     }
     (void)uv_timer_init(&sync->loop, &sync->timer);
+    sync->timer.data = sync;
     sync->address = db_address_create(config->url, error);
     if (sync->address && start(sync, config, error)) {
         while (!sync->is_up && !sync->has_failed)
-            (void)uv_run(&sync->loop, UV_RUN_ONCE);
+            run(sync);
         if (sync->is_up)
             return sync;
         *error = sync->failure;
@@ -114,7 +135,7 @@ void db_sync_close(struct db_sync *sync)
     else
         sync->is_closed = true;
     while (!sync->is_closed)
-        (void)uv_run(&sync->loop, UV_RUN_ONCE);
+        run(sync);
     (void)uv_run(&sync->loop, UV_RUN_NOWAIT);
     db_address_destroy(sync->address);
     if (uv_loop_close(&sync->loop) == 0)
@@ -139,6 +160,7 @@ static void on_answer(struct call *call, const struct db_status *status, PGresul
 {
     struct db_sync *sync = call->ctx;
     sync->is_done = true;
+    wake(sync);
     if (!result) {
         set_query_error(sync, status);
         return;
@@ -166,7 +188,7 @@ struct db_rows *db_sync_query(struct db_sync *sync, const char *sql, const char 
     sync->sqlstate[0] = '\0';
     db_submit(sync->db, call);
     while (!sync->is_done)
-        (void)uv_run(&sync->loop, UV_RUN_ONCE);
+        run(sync);
     return sync->rows;
 }
 
@@ -177,14 +199,14 @@ const char *db_sync_sqlstate(const struct db_sync *sync)
 
 static void on_wait_over(uv_timer_t *timer)
 {
-    (void)uv_timer_stop(timer);
+    wake(timer->data);
 }
 
 bool db_sync_wait(struct db_sync *sync, int ms)
 {
     (void)uv_timer_start(&sync->timer, on_wait_over, (uint64_t)ms, 0);
     while (!sync->was_notified && uv_is_active((uv_handle_t *)&sync->timer))
-        (void)uv_run(&sync->loop, UV_RUN_ONCE);
+        run(sync);
     (void)uv_timer_stop(&sync->timer);
     sync->was_notified = false;
     return sync->is_up;
