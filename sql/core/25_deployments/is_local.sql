@@ -12,10 +12,10 @@ set search_path = ''
 as $$
   select exists (
     select
-    from pg_db_role_setting s
+    from pg_catalog.pg_db_role_setting s
     cross join unnest(s.setconfig) as c (setting)
     where s.setrole = 0
-      and s.setdatabase = (select d.oid from pg_database d where d.datname = current_database())
+      and s.setdatabase = (select d.oid from pg_catalog.pg_database d where d.datname = current_database())
       and c.setting in (
         'pgflow.is_local=on', 'pgflow.is_local=true', 'pgflow.is_local=1',
         'app.settings.jwt_secret=super-secret-jwt-token-with-at-least-32-characters-long'))

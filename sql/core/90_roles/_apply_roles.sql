@@ -5,7 +5,11 @@
 -- adds a table or function ends with it.
 --
 -- Functions run with the rights of the owner of the schema and record session_user.
--- Locks: the catalog rows of schema pgflow.
+-- They are written for an empty search_path and run with pg_catalog, pg_temp: an empty
+-- one looks for types and tables in pg_temp first, where any session may put a domain
+-- named text whose check is its own function. That holds for internal functions too,
+-- and for those of the embedded queue: the path of the innermost function counts.
+-- Locks: the catalog rows of the schemas pgflow and pgmq.
 -- Callers: migrations; the owner, after the roles were made by somebody else.
 create function pgflow._apply_roles()
 returns void
@@ -20,7 +24,10 @@ declare
   statement text;
 begin
   for statement in
-    select format('alter function %s security definer set search_path = ''''', g.routine)
+    select format('alter function %s set search_path = pg_catalog, pg_temp', p.routine)
+    from pgflow._own_functions() as p (routine)
+    union all
+    select format('alter function %s security definer', g.routine)
     from (select distinct routine from pgflow._api_grants()) as g
     union all
     select format(s.template, 'public') from pgflow._revocations() as s (template)

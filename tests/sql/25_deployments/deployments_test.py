@@ -214,6 +214,19 @@ def test_a_flow_that_moves_to_another_alias_under_a_waiting_host_asks_it_to_repe
     assert repeated["differences"] == ['alias: "after" in the database, "before" in the deployment']
 
 
+def test_a_verdict_is_refused_where_it_could_not_see_what_others_committed(database):
+    session = two_versions(database)
+    session.rows("begin isolation level repeatable read")
+
+    try:
+        session.value(RETIRE, "v2")
+    except psycopg2.Error as error:
+        refusal = error
+
+    assert refusal.pgcode == "55000"
+    assert 'flow "v2" cannot be locked in a transaction that is repeatable read' in str(refusal)
+
+
 def test_hosts_that_offer_at_once_make_one_switch(database):
     session = two_versions(database)
     for queue, pairs in (("v1", "{v1/a,v1/b}"), ("v2", "{v2/a,v2/b,v2/c}")):

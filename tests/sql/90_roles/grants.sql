@@ -1,6 +1,6 @@
 -- Every function of schema pgflow: its search_path, its grants, and nothing to PUBLIC.
 begin;
-select plan(17);
+select plan(18);
 
 create temporary view routine as
 select p.oid, p.oid::regprocedure as signature, p.proname, p.prosecdef, p.proconfig, p.prokind,
@@ -14,8 +14,12 @@ from routine r cross join aclexplode(r.acl) a
 where a.privilege_type = 'EXECUTE' and a.grantee <> r.proowner;
 
 select is_empty(
-  $$ select signature from routine where not coalesce('search_path=""' = any (proconfig), false) $$,
-  'every function pins an empty search_path');
+  $$ select signature from routine where not coalesce('search_path=pg_catalog, pg_temp' = any (proconfig), false) $$,
+  'every function pins its search_path, with pg_temp last');
+select is_empty(
+  $$ select p.oid::regprocedure from pg_proc p join pgflow._own_functions() as o (routine) on o.routine = p.oid
+     where not coalesce('search_path=pg_catalog, pg_temp' = any (p.proconfig), false) $$,
+  'so do those of the embedded queue');
 select is_empty($$ select signature from execute_grant where role_name = 'PUBLIC' $$, 'no function is granted to PUBLIC');
 select is_empty($$ select signature, role_name from execute_grant where proname ~ '^_' $$, 'internal functions are granted to nobody');
 select is_empty($$ select signature from routine where proname ~ '^_' and prosecdef $$, 'and run with the rights of their caller');
