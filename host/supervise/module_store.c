@@ -231,85 +231,118 @@ static bool write_file(const char *path, const struct module_bytes *bytes, struc
            error_set(error, ERROR_CONFIG, "cannot write '%s': %s", path, strerror(errno));
 }
 
+/* The folder that a file goes to; runners of another user must pass through,
+ * whatever the umask. */
+static bool make_folder_of(const char *path, struct error *error)
+{
+    char folder[PATH_MAX];
+
+    snprintf(folder, sizeof folder, "%s", path);
+    *strrchr(folder, '/') = '\0';
+    if (!make_folders(folder, 0755, error))
+        return false;
+    return chmod(folder, 0755) == 0 ||
+           error_set(error, ERROR_CONFIG, "chmod '%s': %s", folder, strerror(errno));
+}
+
 static bool write_item(const char *folder, const struct store_item *item, struct error *error)
 {
     char path[PATH_MAX];
-    char *slash;
-    bool ok;
 
     if (snprintf(path, sizeof path, "%s/%s", folder, item->name) >= (int)sizeof path)
         return error_set(error, ERROR_CONFIG, "the path '%s/%s' is too long", folder, item->name);
-    slash = strrchr(path, '/');
-    *slash = '\0';
-    ok = make_folders(path, 0755, error) &&
-         (chmod(path, 0755) == 0 ||
-          error_set(error, ERROR_CONFIG, "chmod '%s': %s", path, strerror(errno)));
-    *slash = '/';
-    return ok && write_file(path, item->bytes, error);
+    return make_folder_of(path, error) && write_file(path, item->bytes, error);
 }
 
-/* Are all files there as they should be? A copy that someone changed is not. */
-static bool is_unchanged(const char *folder, const struct store_item *items, size_t count)
+enum item_state { ITEM_THERE, ITEM_MISSING, ITEM_CHANGED };
+
+static enum item_state look_at_item(const char *folder, const struct store_item *item)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct module_bytes there;
-        char path[PATH_MAX];
-        bool same =
-            snprintf(path, sizeof path, "%s/%s", folder, items[i].name) < (int)sizeof path &&
-            module_bytes_open(&there, path, NULL);
+    struct module_bytes there;
+    char path[PATH_MAX];
+    bool same;
 
-        if (same) {
-            same = there.size == items[i].bytes->size &&
-                   memcmp(there.data, items[i].bytes->data, there.size) == 0;
-            module_bytes_close(&there);
-        }
-        if (!same)
-            return false;
-    }
-    return true;
+    if (snprintf(path, sizeof path, "%s/%s", folder, item->name) >= (int)sizeof path)
+        return ITEM_MISSING;
+    if (access(path, F_OK) != 0)
+        return ITEM_MISSING;
+    same = module_bytes_open(&there, path, NULL) && there.size == item->bytes->size &&
+           memcmp(there.data, item->bytes->data, there.size) == 0;
+    module_bytes_close(&there);
+    return same ? ITEM_THERE : ITEM_CHANGED;
 }
 
-/* Written under another name first, so that the digest's name is all or nothing. */
-static bool make_copy(const struct module_store *store, const char *digest, const char *path,
-                      const struct store_item *items, size_t count, struct error *error)
+/* The worst of all items: missing is mended, changed is not. */
+static enum item_state look_at_copy(const char *folder, const struct store_item *items,
+                                    size_t count)
+{
+    enum item_state worst = ITEM_THERE;
+
+    for (size_t i = 0; i < count; i++) {
+        enum item_state state = look_at_item(folder, &items[i]);
+
+        worst = state > worst ? state : worst;
+    }
+    return worst;
+}
+
+static bool move_item(const char *from, const char *to, const struct store_item *item,
+                      struct error *error)
+{
+    char source[PATH_MAX];
+    char target[PATH_MAX];
+
+    if (snprintf(source, sizeof source, "%s/%s", from, item->name) >= (int)sizeof source ||
+        snprintf(target, sizeof target, "%s/%s", to, item->name) >= (int)sizeof target)
+        return error_set(error, ERROR_CONFIG, "the path '%s/%s' is too long", to, item->name);
+    return make_folder_of(target, error) &&
+           (rename(source, target) == 0 ||
+            error_set(error, ERROR_CONFIG, "cannot rename '%s' to '%s': %s", source, target,
+                      strerror(errno)));
+}
+
+/* Written elsewhere first: a file under its final name is whole. The same bytes
+ * may be there under another name already, and in use. */
+static bool add_missing(const struct module_store *store, const char *path,
+                        const struct store_item *items, size_t count, struct error *error)
 {
     char temporary[PATH_MAX];
     bool ok = true;
 
-    if (snprintf(temporary, sizeof temporary, "%s/%s%s", store->folder, temporary_prefix, digest) >=
+    if (snprintf(temporary, sizeof temporary, "%s/%scopy", store->folder, temporary_prefix) >=
         (int)sizeof temporary)
         return error_set(error, ERROR_CONFIG, "the path of '%s' is too long", store->folder);
     remove_tree(temporary);
     for (size_t i = 0; i < count && ok; i++)
-        ok = write_item(temporary, &items[i], error);
-    if (ok)
-        remove_tree(path);
-    if (ok && rename(temporary, path) != 0)
-        ok = error_set(error, ERROR_CONFIG, "cannot rename '%s' to '%s': %s", temporary, path,
-                       strerror(errno));
-    if (!ok)
-        remove_tree(temporary);
+        if (look_at_item(path, &items[i]) == ITEM_MISSING)
+            ok = write_item(temporary, &items[i], error) &&
+                 move_item(temporary, path, &items[i], error);
+    remove_tree(temporary);
     return ok;
 }
 
-static bool install_locked(const struct module_store *store, const char *digest, const char *path,
-                           const struct store_item *items, size_t count, struct error *error)
+static bool is_used(const char *path)
 {
-    int fd;
-    bool used;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool used = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0;
 
-    if (is_unchanged(path, items, count))
-        return true;
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    used = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0;
     if (fd >= 0)
         close(fd);
-    if (used)
-        return error_set(error, ERROR_CONFIG,
-                         "the copy in '%s' was changed while another host uses it: stop that host "
-                         "and remove the folder, or choose another with --module-dir",
-                         path);
-    return make_copy(store, digest, path, items, count, error);
+    return used;
+}
+
+static bool install_locked(const struct module_store *store, const char *path,
+                           const struct store_item *items, size_t count, struct error *error)
+{
+    if (look_at_copy(path, items, count) == ITEM_CHANGED) {
+        if (is_used(path))
+            return error_set(error, ERROR_CONFIG,
+                             "the copy in '%s' was changed while another host uses it: stop that "
+                             "host and remove the folder, or choose another with --module-dir",
+                             path);
+        remove_tree(path);
+    }
+    return add_missing(store, path, items, count, error);
 }
 
 int module_store_install(struct module_store *store, const char *digest,
@@ -324,7 +357,7 @@ int module_store_install(struct module_store *store, const char *digest,
     }
     if (!lock_store(store, error))
         return -1;
-    if (install_locked(store, digest, path, items, count, error)) {
+    if (install_locked(store, path, items, count, error)) {
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) != 0) {
             error_set(error, ERROR_CONFIG, "cannot lock '%s': %s", path, strerror(errno));

@@ -217,6 +217,9 @@ bool runner_is_alive(const struct runner *runner); /* not yet reaped */
 void runner_set_due(struct runner *runner, uint64_t due_ms);
 void runner_stop(struct runner *runner, enum pool_exit_cause cause);
 void runner_kill(struct runner *runner, enum pool_exit_cause cause);
+/* Its socket ended: its exit is on the way, unless something closed the
+ * descriptor; then it is killed a moment later. Nothing is sent to it any more. */
+void runner_lose(struct runner *runner);
 /* No unanswered frame is left: idle, or recycled. */
 void runner_rest(struct runner *runner);
 void runner_on_timer(uv_timer_t *timer);

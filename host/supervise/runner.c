@@ -130,6 +130,17 @@ void runner_stop(struct runner *runner, enum pool_exit_cause cause)
         runner_kill(runner, cause);
 }
 
+void runner_lose(struct runner *runner)
+{
+    if (runner->state >= RUNNER_STOPPING)
+        return;
+    if (runner->state == RUNNER_IDLE) {
+        runner->cause = POOL_EXIT_PROTOCOL;
+        runner_set_state(runner, RUNNER_STOPPING);
+    }
+    runner_set_due(runner, due_in(runner, LIMIT_OUTPUT_AFTER_DEATH_MS));
+}
+
 /* Three quarters of its memory: what it leaked would soon cost a task. */
 static bool is_worn_out(const struct runner *runner)
 {
@@ -234,12 +245,11 @@ void runner_on_timer(uv_timer_t *timer)
     on_due(runner);
 }
 
-/* An idle runner whose socket ended was killed without need if it was dying. */
+/* One that we gave no reason to end: see runner_lose. */
 static bool ended_by_itself(const struct runner *runner, enum runner_state before)
 {
     return before < RUNNER_STOPPING ||
-           (runner->cause == POOL_EXIT_PROTOCOL && runner->failure.text[0] == '\0' &&
-            runner->exit_signal != SIGKILL);
+           (before == RUNNER_STOPPING && runner->cause == POOL_EXIT_PROTOCOL);
 }
 
 static void set_cause(struct runner *runner, enum runner_state before)

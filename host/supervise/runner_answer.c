@@ -220,17 +220,6 @@ static void on_protocol_broken(struct runner *runner)
         runner_kill(runner, runner->ready_came ? POOL_EXIT_PROTOCOL : POOL_EXIT_START);
 }
 
-/* Its exit is on the way, unless something closed the descriptor: then it is
- * killed, at once when it has no task that might be told how it ended. */
-static void on_socket_end(struct runner *runner)
-{
-    end_socket(runner);
-    if (runner->state == RUNNER_IDLE)
-        runner_kill(runner, POOL_EXIT_PROTOCOL);
-    else if (runner->state < RUNNER_STOPPING)
-        runner_set_due(runner, uv_now(runner->pool->config.loop) + LIMIT_OUTPUT_AFTER_DEATH_MS);
-}
-
 /* What was printed behind the mark of an answered task belongs to the one whose
  * STARTED has come by now. */
 static void resume_outputs(struct runner *runner)
@@ -250,10 +239,12 @@ void runner_read_answers(struct runner *runner)
 
         if (got == -EAGAIN)
             break;
-        if (got <= 0)
-            on_socket_end(runner);
-        else if (!take_frames(runner))
+        if (got <= 0) {
+            end_socket(runner);
+            runner_lose(runner);
+        } else if (!take_frames(runner)) {
             on_protocol_broken(runner);
+        }
         if (got > 0 && runner->reader.end < runner->reader.capacity)
             break;
     }
