@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Three steps in a row, each adding its name to what the one before gave. Queue mode
- * flow; built as `chain` and, each step on its private queue, as `chain_private`. */
+ * flow; built as `chain`, with each step on its private queue as `chain_private`, and with
+ * another shape under the slug of `chain` as `chain_changed`. */
 #include "support.h"
 
 #ifndef FLOW_SLUG
@@ -24,7 +25,16 @@ static const char *const after_second[] = {"second", NULL};
 static const pgf_step steps[] = {
     {.slug = "first", .run = run},
     {.slug = "second", .deps = after_first, .flags = PGF_WANTS_FLOW_INPUT, .run = run},
+#ifdef CHANGED_SHAPE
+    {.slug = "third",
+     .deps = after_first,
+     .flags = PGF_WANTS_FLOW_INPUT,
+     .when_exhausted = "skip",
+     .run = run},
+    {.slug = "fourth", .deps = after_second, .flags = PGF_WANTS_FLOW_INPUT, .run = run},
+#else
     {.slug = "third", .deps = after_second, .flags = PGF_WANTS_FLOW_INPUT, .run = run},
+#endif
 };
 
 PGF_EXPORT const pgf_module pgflow_module_v1 = {PGF_MODULE_HEADER, .flow_slug = FLOW_SLUG,
