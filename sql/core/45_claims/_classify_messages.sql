@@ -9,6 +9,8 @@
 -- Returns one item a message, in order, with its outcome, tested in the order
 -- foreign, stale, busy, unsupported, held, started. The durable pair (queue,
 -- message id) decides; a body that says otherwise is only reported.
+-- The laterals with limit 1 are what keeps the plan one index lookup a message:
+-- without them a plan made on small tables joins whole tables, and is kept.
 -- Callers: the claims. Locks: none.
 create function pgflow._classify_messages(
   queue_name text, batch pgflow._message_batch, locked_ids bigint[],
@@ -52,10 +54,19 @@ begin
           else 'started'
         end as outcome
       from message m
-      left join pgflow.step_tasks t
-        on t.queue_name = lower($1) and t.message_id = m.msg_id
-      left join pgflow.runs r on r.run_id = t.run_id
-      left join pgflow.step_states ss on ss.run_id = t.run_id and ss.step_slug = t.step_slug
+      left join lateral (
+        select x.flow_slug, x.run_id, x.step_slug, x.task_index, x.message_id, x.status,
+               x.attempts_count, x.claim_no, x.recover_at
+        from pgflow.step_tasks x
+        where x.queue_name = lower($1) and x.message_id = m.msg_id
+        limit 1) t on true
+      left join lateral (
+        select x.status from pgflow.runs x where x.run_id = t.run_id
+        limit 1) r on true
+      left join lateral (
+        select x.status from pgflow.step_states x
+        where x.run_id = t.run_id and x.step_slug = t.step_slug
+        limit 1) ss on true
       left join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
       left join pgflow.flows f on f.flow_slug = t.flow_slug
     )

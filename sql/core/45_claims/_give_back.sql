@@ -27,7 +27,7 @@ begin
         released_count = t.released_count + g.started::int
     from unnest(run_ids, step_slugs, task_indexes, handler_started)
            with ordinality as g(run_id, step_slug, task_index, started, place)
-    where t.run_id = g.run_id and t.step_slug = g.step_slug and t.task_index = g.task_index
+    where t.run_id = any (array[g.run_id]) and t.step_slug = g.step_slug and t.task_index = g.task_index
     returning g.place, t.queue_name, t.message_id
   )
   select array_agg(g.queue_name order by g.place), array_agg(g.message_id order by g.place)

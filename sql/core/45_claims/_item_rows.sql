@@ -29,7 +29,7 @@ begin
       group by i.run_id, case when every_row then i.place end
     ), flow_inputs as (
       select s.place, r.input
-      from shared s join pgflow.runs r on r.run_id = s.run_id
+      from shared s join pgflow.runs r on r.run_id = any (array[s.run_id])
     )
     select row(
       i.outcome, lower($1), i.msg_id, i.flow_slug, i.run_id, i.step_slug, i.task_index, i.attempt,

@@ -8,6 +8,10 @@ create function pgflow._requeue_queue(queue_name text, at_most int)
 returns int
 language plpgsql
 set search_path = ''
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 declare
   locked record;
@@ -37,7 +41,7 @@ begin
         last_requeued_at = clock_timestamp()
     from unnest(locked.run_ids, locked.step_slugs, locked.task_indexes)
            as l(run_id, step_slug, task_index)
-    where t.run_id = l.run_id and t.step_slug = l.step_slug and t.task_index = l.task_index
+    where t.run_id = any (array[l.run_id]) and t.step_slug = l.step_slug and t.task_index = l.task_index
       and exists (select from pgflow.runs r where r.run_id = t.run_id and r.status = 'started')
       and exists (
         select from pgflow.step_states ss

@@ -31,19 +31,18 @@ begin
   end if;
 
   perform
-  from pgflow.step_tasks t
-  where (t.run_id, t.step_slug, t.task_index) in (
-    select g.run_id, g.step_slug, g.task_index
-    from unnest(run_ids, step_slugs, task_indexes) g(run_id, step_slug, task_index))
+  from unnest(run_ids, step_slugs, task_indexes) as g(run_id, step_slug, task_index)
+  join pgflow.step_tasks t
+    on t.run_id = any (array[g.run_id]) and t.step_slug = g.step_slug and t.task_index = g.task_index
   order by t.run_id, t.step_slug, t.task_index
-  for update;
+  for update of t;
 
   mine := array(
     select min(g.item)::int
     from unnest(run_ids, step_slugs, task_indexes, claim_nos)
            with ordinality as g(run_id, step_slug, task_index, claim_no, item)
     join pgflow.step_tasks t
-      on t.run_id = g.run_id and t.step_slug = g.step_slug and t.task_index = g.task_index
+      on t.run_id = any (array[g.run_id]) and t.step_slug = g.step_slug and t.task_index = g.task_index
     where t.status = 'started' and t.last_worker_id = $1 and t.claim_no = g.claim_no
     group by t.run_id, t.step_slug, t.task_index);
   perform pgflow._give_back(
@@ -60,7 +59,7 @@ begin
     from unnest(run_ids, step_slugs, task_indexes)
            with ordinality as g(run_id, step_slug, task_index, item)
     left join pgflow.step_tasks t
-      on t.run_id = g.run_id and t.step_slug = g.step_slug and t.task_index = g.task_index
+      on t.run_id = any (array[g.run_id]) and t.step_slug = g.step_slug and t.task_index = g.task_index
     order by g.item;
 end
 $$;

@@ -1,0 +1,252 @@
+"""Interleavings of claims with other sessions, each played once, step by step."""
+from conftest import Background, deploy, keys, register
+
+
+def test_a_claim_waits_on_nothing_while_run_state_and_task_rows_are_locked(database, sql):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgflow.start_flows('f', array_fill('{}'::jsonb, array[3]))")
+    locker = database.session()
+    locker.run("begin")
+    locker.run("select from pgflow.runs order by run_id for update")
+    locker.run("select from pgflow.step_states for update")
+    locker.run("select from pgflow.step_tasks order by message_id limit 1 for update")
+
+    claims = database.session(lock_timeout="1ms").claim(worker, "f")
+
+    assert [c["outcome"] for c in claims] == ["busy", "started", "started"]
+    assert claims[0]["reason"] == "locked"
+    locker.run("rollback")
+
+
+def test_a_message_whose_task_is_locked_elsewhere_keeps_the_visibility_of_the_read(database, sql):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgflow.start_flow('f', '{}')")
+    locker = database.session()
+    locker.run("begin")
+    locker.run("select from pgflow.step_tasks for update")
+
+    sql.claim(worker, "f")
+
+    assert sql.run("select read_ct, vt between clock_timestamp() + '4 s' and clock_timestamp() + '5 s' from pgmq.q_f") == [(1, True)]
+    assert sql.run("select status, claim_no from pgflow.step_tasks") == [("queued", 0)]
+
+
+def test_a_task_committed_between_fence_and_read_is_never_foreign(database, sql):
+    """The fence waits for the worker's row; meanwhile a start commits. Read, look-up and lock see it, each in its own statement."""
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgflow.start_flow('f', '{}')")
+    blocker, claimer = database.session(), database.session()
+    blocker.run("begin")
+    blocker.run("update pgflow.workers set info = '{}'")
+    claim = Background(lambda: claimer.claim(worker, "f"))
+    database.wait_until_blocked(claimer.pid())
+
+    sql.run("select pgflow.start_flow('f', '{}')")
+    blocker.run("commit")
+
+    assert [c["outcome"] for c in claim.result()] == ["started", "started"]
+
+
+def test_deprecation_waits_for_a_claim_in_flight_and_stops_the_next_one(database, sql):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgflow.start_flows('f', array_fill('{}'::jsonb, array[2]))")
+    claimer, operator = database.session(), database.session()
+    claimer.run("begin")
+    assert claimer.claim(worker, "f", 1)[0]["outcome"] == "started"
+    deprecation = Background(lambda: operator.one("select pgflow.deprecate_workers('{fn}')"))
+    database.wait_until_blocked(operator.pid())
+
+    claimer.run("commit")
+
+    assert deprecation.result() == 1
+    assert claimer.claim(worker, "f")[0]["reason"] == "deprecated"
+    assert database.violations() == []
+
+
+def test_a_claim_that_waited_for_a_deprecation_is_fenced(database, sql):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgflow.start_flow('f', '{}')")
+    operator, claimer = database.session(), database.session()
+    operator.run("begin")
+    operator.run("select pgflow.deprecate_workers('{fn}')")
+    claim = Background(lambda: claimer.claim(worker, "f"))
+    database.wait_until_blocked(claimer.pid())
+
+    operator.run("commit")
+
+    assert [(c["outcome"], c["reason"]) for c in claim.result()] == [("fenced", "deprecated")]
+    assert sql.run("select read_ct from pgmq.q_f") == [(0,)]
+
+
+def test_a_disable_waits_for_a_registration_and_the_next_one_is_refused(database, sql):
+    deploy(sql, "f", {"a": []})
+    sql.run("select pgflow.track_worker_function('fn', 'process')")
+    host, operator = database.session(), database.session()
+    host.run("begin")
+    assert register(host, "f", "fn", [("f", "a")])
+    disable = Background(lambda: operator.run("select pgflow.disable_worker_functions('{fn}')"))
+    database.wait_until_blocked(operator.pid())
+
+    host.run("commit")
+
+    disable.result()
+    assert sql.one("select pgflow.deprecate_workers('{fn}')") == 1
+    assert register(host, "f", "fn", [("f", "a")]) is None
+
+
+def test_two_first_registrations_on_two_queues_are_not_both_accepted(database, sql):
+    deploy(sql, "f", {"a": []})
+    sql.run("select pgflow.track_worker_function('fn', 'process')")
+    first, second = database.session(), database.session()
+    first.run("begin")
+    assert register(first, "f", "fn", [("f", "a")])
+    other = Background(lambda: register(second, "elsewhere", "fn", [("f", "a")]))
+    database.wait_until_blocked(second.pid())
+
+    first.run("commit")
+
+    assert other.result() is None
+
+
+def test_the_guard_leaves_a_lease_alone_that_was_re_read_before_its_commit(database, sql):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("g", "a")])
+    sql.run("select pgflow.start_flows('f', array_fill('{}'::jsonb, array[3]))")
+    read = sql.run("select msg_id, read_ct from pgmq.read('f', 0, 3) order by 1")
+    reread = database.session().run("select msg_id from pgmq.read('f', 3600, 1)")
+
+    rows = sql.run("select outcome from pgflow.claim_tasks('f', %s, %s, '{}', %s)",
+                   [r[0] for r in read], worker, [r[1] for r in read])
+
+    assert rows == [("unsupported",)] * 3
+    assert sql.run("select msg_id from pgmq.q_f where vt > clock_timestamp()") == reread
+
+
+def test_the_guard_skips_a_message_that_another_session_is_reading(database, sql):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("g", "a")])
+    sql.run("select pgflow.start_flows('f', array_fill('{}'::jsonb, array[2]))")
+    read = sql.run("select msg_id, read_ct from pgmq.read('f', 0, 2) order by 1")
+    reader = database.session()
+    reader.run("begin")
+    reader.run("select from pgmq.read('f', 3600, 1)")
+
+    rows = database.session(lock_timeout="1ms").run(
+        "select outcome, reason from pgflow.claim_tasks('f', %s, %s, '{}', %s)",
+        [r[0] for r in read], worker, [r[1] for r in read])
+    reader.run("commit")
+
+    assert rows == [("busy", "locked"), ("unsupported", None)]
+    assert sql.run("select count(*) from pgmq.q_f where vt > clock_timestamp()") == [(1,)]
+
+
+def test_a_reset_batch_is_visible_to_the_next_read_after_the_commit(database, sql):
+    deploy(sql, "f", {"a": []})
+    stray, good = register(sql, "f", "stray", [("g", "a")]), register(sql, "f", "good", [("f", "a")])
+    sql.run("select pgflow.start_flows('f', array_fill('{}'::jsonb, array[10]))")
+    guard = database.session()
+    guard.run("begin")
+    assert {c["outcome"] for c in guard.claim(stray, "f")} == {"unsupported"}
+    assert [c["outcome"] for c in sql.claim(good, "f")] == ["empty"]
+
+    guard.run("commit")
+
+    assert [c["outcome"] for c in sql.claim(good, "f")] == ["started"] * 10
+    assert sql.one("select enabled from pgflow.worker_functions where function_name = 'stray'") is False
+
+
+def test_a_pause_that_cannot_be_written_commits_nothing(database, sql):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("g", "a")])
+    sql.run("select pgflow.start_flow('f', '{}')")
+    before = sql.run("select read_ct, vt from pgmq.q_f")
+    holder = database.session()
+    holder.run("begin")
+    holder.run("select from pgflow.worker_functions for update")
+
+    try:
+        database.session(lock_timeout="50ms").claim(worker, "f")
+        outcome = "committed"
+    except Exception as error:
+        outcome = error.pgcode
+    holder.run("rollback")
+
+    assert outcome == "55P03"
+    assert sql.run("select read_ct, vt from pgmq.q_f") == before
+
+
+def test_release_except_waits_for_a_claim_still_running_on_a_lost_connection(database, sql):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgflow.start_flows('f', array_fill('{}'::jsonb, array[3]))")
+    lost, fresh = database.session(), database.session()
+    held = fresh.claim(worker, "f", 1)
+    lost.run("begin")
+    lost.claim(worker, "f", 2)
+    release = Background(lambda: fresh.one(
+        "select pgflow.release_tasks_except(%s, %s::uuid[], %s, %s, %s)", worker, *keys(held)))
+    database.wait_until_blocked(fresh.pid())
+
+    lost.run("commit")
+
+    assert release.result() == 2
+    assert sql.run("select status, attempts_count from pgflow.step_tasks order by status, claim_no") == [
+        ("queued", 0), ("queued", 0), ("started", 1)]
+    assert database.violations() == []
+
+
+def test_an_empty_claim_writes_no_wal_takes_no_transaction_id_and_no_row_lock(database, sql):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgmq.send('f', '{}', 3600)")
+    sql.claim(worker, "f")
+    sql.run("begin")
+    before = sql.one("select pg_current_wal_insert_lsn()")
+
+    claims = sql.claim(worker, "f")
+
+    assert [c["outcome"] for c in claims] == ["empty"]
+    assert sql.one("select pg_current_xact_id_if_assigned()") is None
+    assert sql.one("select pg_current_wal_insert_lsn()") == before
+    assert sql.run("select distinct mode from pg_locks where pid = pg_backend_pid() and locktype <> 'virtualxid'") == [
+        ("AccessShareLock",)]
+    sql.run("commit")
+
+
+def test_an_idle_poll_behind_a_million_delayed_messages_touches_a_handful_of_pages(database, sql):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("insert into pgmq.q_f (vt, message) select clock_timestamp() + interval '1 day', '{}' from generate_series(1, 1000000)")
+    sql.claim(worker, "f")
+
+    def pages(statement, *values):
+        plan = sql.one("explain (analyze, buffers, format json) " + statement, *values)[0]["Plan"]
+        return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+
+    assert pages("select * from pgflow.read_and_claim_tasks('f', 10, 5, %s)", worker) < 100
+    assert pages("select * from pgmq.read('f', 5, 10)") < 100
+
+    sql.run("select pgflow.start_flow('f', '{}')")
+    assert [c["outcome"] for c in sql.claim(worker, "f")] == ["started"]
+
+
+def test_a_claim_of_a_hundred_costs_the_same_on_a_long_queue(database, sql):
+    """Plans do not depend on what the tables held when the session began."""
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    for _ in range(10):
+        sql.run("select pgflow.start_flow('f', '{}')")
+        claims = sql.claim(worker, "f")
+        sql.finish(worker, claims, ["completed"])
+    sql.run("select pgflow.start_flows('f', array_fill('{}'::jsonb, array[20000]))")
+
+    plan = sql.one("explain (analyze, buffers, format json) select * from pgflow.read_and_claim_tasks('f', 100, 5, %s)", worker)
+    plan = plan[0]["Plan"]
+
+    assert plan["Actual Rows"] == 100
+    assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 100 * 100
