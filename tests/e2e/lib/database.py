@@ -49,6 +49,16 @@ class Database:
         return self._connection.cursor()
 
     def rows(self, sql, *parameters):
+        try:
+            return self._rows(sql, parameters)
+        except psycopg2.DatabaseError as error:
+            # No SQLSTATE: the server was restarted meanwhile. Once more, on a new connection.
+            if error.pgcode is not None or self._connection is None:
+                raise
+            self._connection.close()
+            return self._rows(sql, parameters)
+
+    def _rows(self, sql, parameters):
         with self._cursor() as cursor:
             cursor.execute(sql, parameters)
             return cursor.fetchall() if cursor.description else []
