@@ -92,7 +92,7 @@ const struct option_spec option_table[] = {
      .value_name = "S",
      .help = "Initial read visibility of a message."},
     {.name = "poll-interval",
-     NUMBER(poll_interval, 10, 10000, 100),
+     NUMBER(poll_interval, 10, 3600000, 100),
      .value_name = "MS",
      .help = "First pause between polls of an idle queue; it grows with jitter to 1 s."},
     {.name = "drain-timeout",

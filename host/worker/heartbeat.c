@@ -13,17 +13,22 @@ enum { HEARTBEAT_MS = 5000 };
 
 #define SILENCE_NS (30 * NS_PER_S)
 
+/* A host that may claim and gets no answer for so long is stuck, and must stop counting as live.
+ * Time that the poll interval leaves the queue alone does not count; busy slots are no sign of
+ * being stuck, nor are modules that are all held: that host claims nothing on purpose. */
 bool heartbeat_is_due(const struct worker *worker, uint64_t now_ns)
 {
-    if (worker->life.state != WORKER_RUNNING)
-        return true;
-    /* A host that may claim and gets no answer for so long is stuck, and must stop counting as
-     * live. Busy slots alone are no sign of it, nor are modules that are all held: that host claims
-     * nothing on purpose. */
+    const struct claim_loop *claims = &worker->claims;
     bool slot_is_free =
         task_count_in_pool(&worker->tasks) < (uint32_t)worker->settings->concurrency;
     bool all_held = worker->held_count == registry_pair_count(worker->registry);
-    return !slot_is_free || all_held || now_ns - worker->claims.answered_ns < SILENCE_NS;
+    uint64_t wanted_ns = claims->in_flight || claims->due ? 0 : claims->next_poll_ns;
+
+    if (worker->life.state != WORKER_RUNNING || !slot_is_free || all_held)
+        return true;
+    if (wanted_ns < claims->answered_ns)
+        wanted_ns = claims->answered_ns;
+    return now_ns < wanted_ns + SILENCE_NS;
 }
 
 static void cancel_ended_runs(struct worker *worker, const struct db_texts *runs)

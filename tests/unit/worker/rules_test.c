@@ -54,6 +54,22 @@ Test(heartbeat, is_withheld_when_no_claim_was_answered_for_half_a_minute)
     cr_assert(not(heartbeat_is_due(worker, 130 * NS_PER_S)));
 }
 
+Test(heartbeat, time_before_the_next_poll_does_not_count)
+{
+    worker->claims.next_poll_ns = 3700 * NS_PER_S;
+
+    cr_assert(heartbeat_is_due(worker, 3730 * NS_PER_S - 1));
+    cr_assert(not(heartbeat_is_due(worker, 3730 * NS_PER_S)));
+}
+
+Test(heartbeat, claim_in_flight_counts_whatever_the_poll_interval)
+{
+    worker->claims.next_poll_ns = 3700 * NS_PER_S;
+    worker->claims.in_flight = true;
+
+    cr_assert(not(heartbeat_is_due(worker, 130 * NS_PER_S)));
+}
+
 Test(heartbeat, busy_slots_alone_never_silence_it)
 {
     occupy(2);
