@@ -164,7 +164,7 @@ static void read_dynamic(struct elf_image *image, const ElfW(Ehdr) * header,
 
 bool elf_image_read(struct elf_image *image, const void *data, size_t size, struct error *error)
 {
-    ElfW(Ehdr) header;
+    ElfW(Ehdr) header = {0};
     ElfW(Phdr) program;
 
     *image = (struct elf_image){.data = data, .size = size};

@@ -260,11 +260,12 @@ static enum item_state look_at_item(const char *folder, const struct store_item 
 {
     struct module_bytes there;
     char path[PATH_MAX];
+    struct stat about;
     bool same;
 
     if (snprintf(path, sizeof path, "%s/%s", folder, item->name) >= (int)sizeof path)
         return ITEM_MISSING;
-    if (access(path, F_OK) != 0)
+    if (stat(path, &about) != 0)
         return ITEM_MISSING;
     same = module_bytes_open(&there, path, NULL) && there.size == item->bytes->size &&
            memcmp(there.data, item->bytes->data, there.size) == 0;

@@ -110,6 +110,10 @@ static bool is_runner_of_ours(void *context, pid_t pid)
 static bool copy_config(struct pool *pool, const struct pool_config *config, struct error *error)
 {
     pool->config = *config;
+#ifdef PGFLOW_SANITIZED
+    /* The runner sets none there: the shadow memory takes terabytes. */
+    pool->config.handler_memory = 0;
+#endif
     if (pool->config.ready_timeout_ms == 0)
         pool->config.ready_timeout_ms = LIMIT_READY_TIMEOUT_MS;
     if (pool->config.grace_ms == 0)

@@ -148,11 +148,7 @@ static bool is_worn_out(const struct runner *runner)
 
     if (config->runner_max_tasks > 0 && runner->tasks_done >= config->runner_max_tasks)
         return true;
-#ifdef PGFLOW_SANITIZED
-    return false;
-#else
     return config->handler_memory > 0 && runner->address_space > config->handler_memory / 4 * 3;
-#endif
 }
 
 void runner_rest(struct runner *runner)

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static const char *const passed_names[] = {"PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", NULL};
 
 void runner_command_init(struct runner_command *command, int runner_program)
@@ -86,6 +84,7 @@ char **runner_environment(const char *const *pass_env)
     size_t count = 0;
     size_t bytes = 0;
     size_t at = 0;
+    size_t size;
     char **list;
     char *text;
 
@@ -103,7 +102,9 @@ char **runner_environment(const char *const *pass_env)
         if (!is_passed(*entry, pass_env))
             continue;
         list[at++] = text;
-        text = stpcpy(text, *entry) + 1;
+        size = strlen(*entry) + 1;
+        memcpy(text, *entry, size);
+        text += size;
     }
     list[at] = NULL;
     return list;

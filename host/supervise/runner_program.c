@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #ifndef PGFLOW_LIBEXEC
-#error "PGFLOW_LIBEXEC: where the installation has pgflow-runner"
+#define PGFLOW_LIBEXEC "/usr/local/libexec/pgflow" /* where an installation has pgflow-runner */
 #endif
 
 /* Above every number that a child of ours gets for its own descriptors. */

@@ -180,7 +180,7 @@ static bool detach_unsent(struct runner *runner)
 
     make_frame(&frame, runner->unsent_task);
     left = skip_bytes(frame.iov, 3, runner->unsent_offset);
-    to = malloc(left);
+    to = malloc(left + 1); /* never 0 */
     if (to == NULL)
         return false;
     runner->unsent_copy = to;

@@ -118,7 +118,7 @@ void harness_init(struct harness *h)
     fds_before = harness_count_fds();
     uv_loop_init(&h->loop);
     uv_timer_init(&h->loop, &h->watchdog);
-    uv_timer_start(&h->watchdog, on_watchdog, WATCHDOG_MS, 0);
+    uv_timer_start(&h->watchdog, on_watchdog, WATCHDOG_MS, WATCHDOG_MS);
     strcpy(h->folder, "/tmp/pgflow-test-XXXXXX");
     cr_assert_not_null(mkdtemp(h->folder));
     h->runner_program = runner_program_open(TEST_RUNNER, &error);

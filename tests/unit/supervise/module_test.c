@@ -171,13 +171,11 @@ Test(module, executable_that_is_no_shared_object_is_refused)
     expect_refused(in_folder("o.so"), "is an ELF file but no shared object: link it with -shared");
 }
 
-#ifndef PGFLOW_SANITIZED /* a sanitizer's own symbols come first in its words */
 Test(module, unresolved_symbol_is_named)
 {
     expect_refused(in_plugins("unresolved"),
                    "cannot be loaded: undefined symbol: pgf_test_symbol_that_nobody_has");
 }
-#endif
 
 Test(module, shared_object_without_the_symbol_is_refused)
 {
@@ -384,14 +382,12 @@ static void expect_library_is_copied(const char *place, const char *library)
     module_file_close(file);
 }
 
-#ifndef PGFLOW_SANITIZED
 Test(module, libraries_found_from_origin_are_copied)
 {
     expect_library_is_copied("beside", ".");
     expect_library_is_copied("below", "lib");
     expect_library_is_copied("above", "../lib");
 }
-#endif
 
 Test(module, other_library_makes_another_copy)
 {
