@@ -64,9 +64,9 @@ select 'a live task belongs to a started step', t.subject
 from task t join state s using (run_id, step_slug)
 where t.is_live and s.status <> 'started'
 union all
-select 'a run that ended has no started step', s.subject
+select 'a completed or cancelled run has no started step', s.subject
 from state s join pgflow.runs r using (run_id)
-where s.status = 'started' and r.status <> 'started'
+where s.status = 'started' and r.status in ('completed', 'cancelled')
 union all
 select 'a started run has a live task', r.run_id::text
 from pgflow.runs r
