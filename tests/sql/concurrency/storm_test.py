@@ -12,7 +12,7 @@ import psycopg2
 
 from conftest import deploy, keys, register
 
-OPERATIONS = 300  # a session
+OPERATIONS = 600  # a session
 SESSIONS = 8
 
 FLOWS = {
