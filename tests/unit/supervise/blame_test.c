@@ -178,13 +178,16 @@ Test(blame, running_task_cannot_be_recalled)
 Test(blame, recalled_task_half_in_the_socket_leaves_the_runner_whole)
 {
     static char big[8 * LIMIT_MIB];
-    struct record first = {0}, second = {0};
+    struct record probe = {0}, first = {0}, second = {0};
 
     memset(big, ' ', sizeof big - 1);
     memcpy(big, "{\"ms\": 0}", strlen("{\"ms\": 0}"));
+    harness_run(&h, &probe, faults, "nothing", "{}");
+    /* A stopped runner reads nothing, and the socket does not take 8 MiB. */
+    cr_assert_eq(kill(probe.pid, SIGSTOP), 0);
     harness_submit(&h, &first, faults, "echo", big);
-    /* Nothing was received yet, and the socket does not take 8 MiB. */
     cr_assert(pool_recall(h.pool, &first.task));
+    cr_assert_eq(kill(probe.pid, SIGCONT), 0);
     harness_wait(&h, &first.done, 1);
     cr_assert_eq(first.outcome, POOL_RETURNED);
     record_free(&first);
@@ -192,6 +195,7 @@ Test(blame, recalled_task_half_in_the_socket_leaves_the_runner_whole)
     harness_submit(&h, &second, faults, "echo", "{\"n\": 2}");
     expect_completed(&second, "{\"n\": 2}");
     cr_assert_eq(pool_gauges(h.pool).spawned, 1);
+    record_free(&probe);
 }
 
 /* Recall races with the start of the handler; whoever wins, both sides agree:

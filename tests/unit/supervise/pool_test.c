@@ -4,11 +4,14 @@
 #include "harness.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct harness h;
@@ -412,6 +415,41 @@ Test(pool, sandbox_leaves_what_it_should)
     cr_assert_not_null(strstr(task.output, "\"memoryLimit\": 536870912,"), "%s", task.output);
 #endif
     record_free(&task);
+}
+
+/* In a process of its own: a host that is killed without a word. */
+static void be_a_host_until_killed(int report)
+{
+    struct record task = {0};
+    struct pool_module *faults = start_with("faults");
+
+    harness_run(&h, &task, faults, "nothing", "{}");
+    if (write(report, &task.pid, sizeof task.pid) != (ssize_t)sizeof task.pid)
+        _exit(1);
+    for (;;)
+        pause();
+}
+
+Test(host, killed_host_takes_its_runners_along)
+{
+    struct pollfd end = {.events = POLLIN};
+    pid_t runner = 0;
+    pid_t host;
+    int report[2];
+
+    cr_assert_eq(pipe(report), 0);
+    host = fork();
+    if (host == 0) {
+        begin();
+        be_a_host_until_killed(report[1]);
+    }
+    cr_assert_eq(read(report[0], &runner, sizeof runner), (ssize_t)sizeof runner);
+    end.fd = pidfd_open(runner, 0);
+    cr_assert_geq(end.fd, 0);
+    kill(host, SIGKILL);
+
+    cr_assert_eq(poll(&end, 1, 10000), 1, "the runner lives on");
+    waitpid(host, NULL, 0);
 }
 
 Test(pool, handler_user_is_who_runs_the_handler)
