@@ -104,7 +104,7 @@ static void describe_error(char *text, size_t size, const PGresult *result)
     const char *primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
     (void)snprintf(text, size, "%s%s%s", primary ? primary : PQresultErrorMessage(result),
-                   hint ? "; " : "", hint ? hint : "");
+                   hint ? ". " : "", hint ? hint : "");
 }
 
 static void answer(struct call *call, const struct db_status *status)

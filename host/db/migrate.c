@@ -39,7 +39,7 @@ bool migrate_judge(int version, int oldest_host, struct error *error)
 
 /* 0 when the schema is missing; a schema that is not ours is refused by the
  * first migration, with what to do. */
-static bool read_version(struct db_sync *sync, int *version, struct error *error)
+bool migrate_read(struct db_sync *sync, int *version, struct error *error)
 {
     struct db_rows *rows =
         db_sync_query(sync, "select version from pgflow.schema_version()", NULL, 0, error);
@@ -56,7 +56,7 @@ static bool read_version(struct db_sync *sync, int *version, struct error *error
 
 bool migrate_apply(struct db_sync *sync, struct migrated *migrated, struct error *error)
 {
-    if (!read_version(sync, &migrated->before, error))
+    if (!migrate_read(sync, &migrated->before, error))
         return false;
     for (size_t i = 0; i < sql_migrations_count; i++) {
         const struct sql_migration *migration = &sql_migrations[i];
@@ -67,5 +67,5 @@ bool migrate_apply(struct db_sync *sync, struct migrated *migrated, struct error
             return error_wrap(error, "migration %d (%s)", migration->version, migration->name);
         db_rows_destroy(rows);
     }
-    return read_version(sync, &migrated->after, error);
+    return migrate_read(sync, &migrated->after, error);
 }

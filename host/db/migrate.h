@@ -18,6 +18,9 @@ int migrate_own_version(void);
  * says both numbers and what to do. `version` 0: not installed. */
 bool migrate_judge(int version, int oldest_host, struct error *error) MUST_CHECK;
 
+/* The version that is installed; 0: none, or a schema that is not ours. */
+bool migrate_read(struct db_sync *sync, int *version, struct error *error) MUST_CHECK;
+
 struct migrated {
     int before; /* 0: not installed */
     int after;

@@ -149,11 +149,14 @@ const char *db_sync_label(const struct db_sync *sync)
 
 static void set_query_error(struct db_sync *sync, const struct db_status *status)
 {
-    bool is_server_error = status->outcome == DB_ERROR;
+    /* Class 55 (object not in the state for it) passes for a host that comes
+     * again, not for somebody who asked once. */
+    bool is_refused = status->outcome == DB_ERROR &&
+                      (status->permanent || strncmp(status->sqlstate, "55", 2) == 0);
+    bool adds = status->detail && !strstr(status->text, status->detail);
     (void)snprintf(sync->sqlstate, sizeof(sync->sqlstate), "%s", status->sqlstate);
-    (void)error_set(
-        sync->query_error, is_server_error && status->permanent ? ERROR_CONFIG : ERROR_UNAVAILABLE,
-        "%s%s%s", status->text, status->detail ? "\n" : "", status->detail ? status->detail : "");
+    (void)error_set(sync->query_error, is_refused ? ERROR_CONFIG : ERROR_UNAVAILABLE, "%s%s%s",
+                    status->text, adds ? "\n" : "", adds ? status->detail : "");
 }
 
 static void on_answer(struct call *call, const struct db_status *status, PGresult *result)

@@ -1,0 +1,94 @@
+/*
+ * The commands of pgflowctl: a table of them, and what each is given. One
+ * command a file (command_<name>.c); a new one is a file and a row in
+ * command_table.c, which is also the help.
+ */
+#ifndef PGFLOW_CTL_COMMAND_H
+#define PGFLOW_CTL_COMMAND_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct db_sync;
+struct invocation;
+
+enum { COMMAND_OPTIONS = 8 };
+
+struct command_option {
+    const char *name;       /* without the dashes */
+    const char *value_name; /* NULL: a switch */
+    const char *help;
+};
+
+/* The exit status of a command that worked: 0 yes or done, ERROR_ANSWER_NO the
+ * answer is no. FAILED: the error is set, its code is the exit status. */
+enum { DONE = 0, FAILED = -1 };
+
+struct command {
+    const char *name;
+    const char *arguments; /* "FLOW", "[enable|disable NAME...]"; "" */
+    const char *summary;   /* one line, for the list */
+    const char *help;      /* paragraphs, each line ends with \n */
+    size_t least, most;    /* how many arguments */
+    bool needs_database;
+    int (*run)(struct invocation *invocation, struct error *error);
+    struct command_option options[COMMAND_OPTIONS]; /* ends with a NULL name */
+};
+
+extern const struct command command_table[];
+extern const size_t command_count;
+
+/* NULL: there is none of that name. */
+const struct command *command_find(const char *name);
+/* ERROR_USAGE with the nearest name. Always false. */
+bool command_unknown(const char *name, struct error *error);
+
+enum { INVOCATION_ARGUMENTS = 256 };
+
+/* A parsed command line; everything is borrowed from argv but the connection. */
+struct invocation {
+    const struct command *command; /* NULL: help or version of the program */
+    bool help, version, json;
+    const char *database; /* --database, or NULL */
+    const char *config;   /* --config, or NULL */
+    const char *arguments[INVOCATION_ARGUMENTS];
+    size_t count;
+    const char *values[COMMAND_OPTIONS]; /* by option of the command; "" for a switch that is on */
+    struct db_sync *db;                  /* open when the command needs one */
+};
+
+/* argv[0] is skipped; shared options may stand before or after the command. */
+bool invocation_read(struct invocation *invocation, int argc, char *const argv[],
+                     struct error *error) MUST_CHECK;
+
+/* The value of the command's option, "" for a switch that is on, NULL: not given. */
+const char *invocation_value(const struct invocation *invocation, const char *option);
+/* A whole number from `least` to `most`; `fallback` when not given. */
+bool invocation_number(const struct invocation *invocation, const char *option, int least, int most,
+                       int fallback, int *number, struct error *error) MUST_CHECK;
+
+/* Opens invocation->db. */
+bool invocation_connect(struct invocation *invocation, struct error *error) MUST_CHECK;
+
+/* Printed to stdout. */
+void help_print_all(void);
+void help_print_command(const struct command *command);
+
+/* ---- The commands ---- */
+
+int command_migrate(struct invocation *invocation, struct error *error);
+int command_inspect(struct invocation *invocation, struct error *error);
+int command_start(struct invocation *invocation, struct error *error);
+int command_runs(struct invocation *invocation, struct error *error);
+int command_run(struct invocation *invocation, struct error *error);
+int command_cancel(struct invocation *invocation, struct error *error);
+int command_workers(struct invocation *invocation, struct error *error);
+int command_functions(struct invocation *invocation, struct error *error);
+int command_aliases(struct invocation *invocation, struct error *error);
+int command_activate(struct invocation *invocation, struct error *error);
+int command_coverage(struct invocation *invocation, struct error *error);
+int command_drain(struct invocation *invocation, struct error *error);
+
+#endif

@@ -1,0 +1,182 @@
+/*
+ * pgflowctl inspect FILE.so: what a flow module says of itself, read by a
+ * throw-away runner, so that a module that crashes takes nothing along.
+ */
+#include "ctl/command.h"
+#include "ctl/table.h"
+
+#include "base/buf.h"
+#include "supervise/module_file.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STEP, KIND, AFTER, QUEUE, CONDITIONS, OPTIONS, COLUMNS };
+
+static const char *const column_names[COLUMNS] = {
+    [STEP] = "step",
+    [KIND] = "type",
+    [AFTER] = "after",
+    [QUEUE] = "queue",
+    [CONDITIONS] = "condition",
+    [OPTIONS] = "options",
+};
+
+struct step_cells {
+    struct buf cells[COLUMNS];
+};
+
+struct steps {
+    struct step_cells *items;
+    size_t count;
+};
+
+static const char *member_text(const cJSON *object, const char *name)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+    return text ? text : "";
+}
+
+static void put_list(struct buf *out, const cJSON *list)
+{
+    const cJSON *item = NULL;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (out->size > 0)
+            buf_puts(out, ", ");
+        buf_puts(out, item->valuestring ? item->valuestring : "?");
+    }
+}
+
+/* "maxAttempts 5, timeout 30": what the module sets itself. */
+static void put_options(struct buf *out, const cJSON *options)
+{
+    const cJSON *item = NULL;
+    cJSON_ArrayForEach(item, options)
+    {
+        if (cJSON_IsNumber(item))
+            buf_printf(out, "%s%s %.0f", out->size > 0 ? ", " : "", item->string,
+                       item->valuedouble);
+    }
+}
+
+static void put_pattern(struct buf *out, const char *words, const cJSON *pattern)
+{
+    if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(pattern, "defined")))
+        return;
+    char *text = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(pattern, "value"));
+    buf_printf(out, "%s%s %s", out->size > 0 ? ", " : "", words, text ? text : "?");
+    cJSON_free(text);
+}
+
+static void put_conditions(struct buf *out, const cJSON *step)
+{
+    put_pattern(out, "if", cJSON_GetObjectItemCaseSensitive(step, "requiredInputPattern"));
+    put_pattern(out, "unless", cJSON_GetObjectItemCaseSensitive(step, "forbiddenInputPattern"));
+    if (out->size > 0)
+        buf_printf(out, ", else %s", member_text(step, "whenUnmet"));
+    if (strcmp(member_text(step, "whenExhausted"), "fail") != 0)
+        buf_printf(out, "%sexhausted: %s", out->size > 0 ? ", " : "",
+                   member_text(step, "whenExhausted"));
+}
+
+static void fill_step(struct step_cells *cells, const cJSON *step)
+{
+    for (size_t i = 0; i < COLUMNS; i++)
+        buf_init(&cells->cells[i], LIMIT_MIB);
+    buf_puts(&cells->cells[STEP], member_text(step, "slug"));
+    buf_puts(&cells->cells[KIND], member_text(step, "stepType"));
+    put_list(&cells->cells[AFTER], cJSON_GetObjectItemCaseSensitive(step, "dependencies"));
+    buf_puts(&cells->cells[QUEUE], member_text(step, "queue"));
+    put_conditions(&cells->cells[CONDITIONS], step);
+    put_options(&cells->cells[OPTIONS], cJSON_GetObjectItemCaseSensitive(step, "options"));
+}
+
+static const char *name_of(const void *ctx, size_t column)
+{
+    (void)ctx;
+    return column_names[column];
+}
+
+static const char *cell_of(const void *ctx, size_t row, size_t column)
+{
+    return ((const struct steps *)ctx)->items[row].cells[column].data;
+}
+
+static bool never_number(const void *ctx, size_t column)
+{
+    (void)ctx;
+    (void)column;
+    return false;
+}
+
+static void print_steps(const struct steps *steps)
+{
+    struct table table = {.ctx = steps,
+                          .columns = COLUMNS,
+                          .rows = steps->count,
+                          .name = name_of,
+                          .cell = cell_of,
+                          .is_number = never_number};
+    table_print(stdout, &table, CONDITIONS, table_width());
+}
+
+static bool print_module(const cJSON *module, const char *path, struct error *error)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(module, "steps");
+    struct steps steps = {.count = (size_t)cJSON_GetArraySize(list)};
+    struct buf options;
+    steps.items = calloc(steps.count + 1, sizeof(*steps.items));
+    if (!steps.items)
+        return error_out_of_memory(error);
+    for (size_t i = 0; i < steps.count; i++)
+        fill_step(&steps.items[i], cJSON_GetArrayItem(list, (int)i));
+    buf_init(&options, LIMIT_KIB);
+    put_options(&options, cJSON_GetObjectItemCaseSensitive(module, "options"));
+    printf("file     %s\nflow     %s\nalias    %s\nversion  %s\nqueues   %s\noptions  %s\n\n", path,
+           member_text(module, "flowSlug"), member_text(module, "alias"),
+           *member_text(module, "version") ? member_text(module, "version") : "(none)",
+           member_text(module, "queueMode"), options.size > 0 ? options.data : "(defaults)");
+    print_steps(&steps);
+    buf_free(&options);
+    for (size_t i = 0; i < steps.count; i++) {
+        for (size_t c = 0; c < COLUMNS; c++)
+            buf_free(&steps.items[i].cells[c]);
+    }
+    free(steps.items);
+    return true;
+}
+
+static char *read_descriptor(const char *path, struct error *error)
+{
+    size_t size = 0;
+    int program = runner_program_open(NULL, error);
+    if (program < 0)
+        return NULL;
+    char *descriptor = module_inspect(program, path, &size, error);
+    (void)close(program);
+    return descriptor;
+}
+
+int command_inspect(struct invocation *invocation, struct error *error)
+{
+    const char *path = invocation->arguments[0];
+    char *descriptor = read_descriptor(path, error);
+    if (!descriptor)
+        return FAILED;
+    bool printed = true;
+    if (invocation->json) {
+        printf("%.*s\n", (int)strcspn(descriptor, "\n"), descriptor);
+    } else {
+        cJSON *module = cJSON_Parse(descriptor);
+        printed = module
+                      ? print_module(module, path, error)
+                      : error_set(error, ERROR_INTERNAL, "%s: its descriptor cannot be read", path);
+        cJSON_Delete(module);
+    }
+    free(descriptor);
+    return printed ? DONE : FAILED;
+}

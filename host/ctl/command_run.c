@@ -1,0 +1,101 @@
+/*
+ * pgflowctl run ID: one run, its steps, its output.
+ */
+#include "ctl/command.h"
+#include "ctl/query.h"
+
+#include "base/text.h"
+#include "ctl/json_output.h"
+#include "ctl/table.h"
+#include "db/sync.h"
+
+#include <stdio.h>
+
+static const char run_sql[] =
+    "select r.run_id as run, r.flow_slug as flow, f.alias, r.status, r.started_at, r.completed_at,"
+    " r.failed_at, date_trunc('milliseconds', coalesce(r.completed_at, r.failed_at,"
+    "   clock_timestamp()) - r.started_at)::text as took, r.output"
+    " from pgflow.runs r join pgflow.flows f using (flow_slug) where r.run_id = $1::uuid";
+
+/* In the order of the flow's steps. */
+#define STEP_ROWS                                                                                  \
+    " from pgflow.step_states s"                                                                   \
+    " join pgflow.steps d using (flow_slug, step_slug)"                                            \
+    " left join lateral ("                                                                         \
+    "   select count(*) as tasks, count(*) filter (where t.status = 'completed') as done,"         \
+    "          max(t.attempts_count) as attempts"                                                  \
+    "   from pgflow.step_tasks t where t.run_id = s.run_id and t.step_slug = s.step_slug) t on "   \
+    "true"                                                                                         \
+    " where s.run_id = $1::uuid order by d.step_index"
+
+static const char steps_sql[] =
+    "select s.step_slug as step, d.step_type as type,"
+    " s.status || coalesce(' (' || s.skip_reason || ')', '') as status, d.queue_name as queue,"
+    " t.done || '/' || coalesce(s.initial_tasks::text, '?') as tasks, t.attempts,"
+    " date_trunc('milliseconds', coalesce(s.completed_at, s.failed_at, s.skipped_at,"
+    "   clock_timestamp()) - s.started_at)::text as took, s.error_message as error" STEP_ROWS;
+static const char steps_json_sql[] =
+    "select s.step_slug as step, d.step_type as type, s.status, s.skip_reason,"
+    " d.queue_name as queue, t.tasks, t.done, s.initial_tasks, t.attempts, s.started_at,"
+    " s.completed_at, s.failed_at, s.skipped_at, s.error_message as error" STEP_ROWS;
+
+enum { RUN, FLOW, ALIAS, STATUS, STARTED, COMPLETED, FAILED_AT, TOOK, OUTPUT };
+enum { STEP_ERROR = 7 };
+
+static void print_run(const struct db_rows *run, const struct db_rows *steps, bool json)
+{
+    if (json) {
+        printf("{\"run\": ");
+        json_print_row(stdout, run, 0);
+        printf(",\n \"steps\": ");
+        json_print_rows(stdout, steps);
+        printf("}\n");
+        return;
+    }
+    printf("run      %s\nflow     %s (alias %s)\nstatus   %s\nstarted  %s\ntook     %s\n\n",
+           db_rows_text(run, 0, RUN), db_rows_text(run, 0, FLOW), db_rows_text(run, 0, ALIAS),
+           db_rows_text(run, 0, STATUS), db_rows_text(run, 0, STARTED), db_rows_text(run, 0, TOOK));
+    table_print_rows(steps, STEP_ERROR);
+}
+
+static int print_output(const struct db_rows *run, const char *id, struct error *error)
+{
+    const char *output = db_rows_text(run, 0, OUTPUT);
+    if (!output) {
+        (void)error_set(error, ERROR_ANSWER_NO, "run %s is %s and has no output", id,
+                        db_rows_text(run, 0, STATUS));
+        return FAILED;
+    }
+    printf("%s\n", output);
+    return DONE;
+}
+
+int command_run(struct invocation *invocation, struct error *error)
+{
+    const char *id = invocation->arguments[0];
+    int status = FAILED;
+    if (!text_is_uuid(id)) {
+        (void)error_set(error, ERROR_USAGE, "'%s' is no run id; pgflowctl runs lists the newest",
+                        id);
+        return FAILED;
+    }
+    struct db_rows *run = query_rows(invocation->db, run_sql, &id, 1, error);
+    if (!run)
+        return FAILED;
+    if (db_rows_count(run) == 0) {
+        (void)error_set(error, ERROR_USAGE, "there is no run %s; pgflowctl runs lists the newest",
+                        id);
+    } else if (invocation_value(invocation, "output")) {
+        status = print_output(run, id, error);
+    } else {
+        struct db_rows *steps = query_rows(
+            invocation->db, invocation->json ? steps_json_sql : steps_sql, &id, 1, error);
+        if (steps) {
+            print_run(run, steps, invocation->json);
+            status = DONE;
+        }
+        db_rows_destroy(steps);
+    }
+    db_rows_destroy(run);
+    return status;
+}

@@ -1,0 +1,184 @@
+/*
+ * pgflowctl start FLOW: starts a run, and can wait for its end.
+ */
+#include "ctl/command.h"
+#include "ctl/query.h"
+
+#include "base/buf.h"
+#include "base/json_check.h"
+#include "base/text.h"
+#include "db/sync.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Pauses between two looks at a run: short at first, so that a short run costs
+ * no second. */
+enum { FIRST_PAUSE_MS = 20, LONGEST_PAUSE_MS = 500 };
+
+static bool read_stream(FILE *file, const char *name, struct buf *input, struct error *error)
+{
+    char piece[65536];
+    size_t n = 0;
+    while ((n = fread(piece, 1, sizeof(piece), file)) > 0)
+        buf_put(input, piece, n);
+    if (ferror(file))
+        return error_set(error, ERROR_USAGE, "--input: '%s' cannot be read", name);
+    if (!buf_ok(input))
+        return error_set(error, ERROR_USAGE, "--input: '%s' is larger than %d MiB", name,
+                         LIMIT_PAYLOAD_MAX_MIB);
+    return true;
+}
+
+static bool read_input_file(const char *path, struct buf *input, struct error *error)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return error_set(error, ERROR_USAGE, "--input: file '%s' cannot be opened", path);
+    bool read = read_stream(file, path, input, error);
+    (void)fclose(file);
+    return read;
+}
+
+/* A shell makes it easy to give text that is no JSON, so it is checked here,
+ * where the byte can be named. */
+static bool read_input(const struct invocation *invocation, struct buf *input, struct error *error)
+{
+    const char *given = invocation_value(invocation, "input");
+    bool read = true;
+    if (!given)
+        buf_puts(input, "{}");
+    else if (strcmp(given, "-") == 0)
+        read = read_stream(stdin, "-", input, error);
+    else if (given[0] == '@')
+        read = read_input_file(given + 1, input, error);
+    else
+        buf_puts(input, given);
+    if (!read)
+        return false;
+    if (!buf_ok(input))
+        return error_out_of_memory(error);
+    return json_check_text(input->data, input->size, error) || error_wrap(error, "--input");
+}
+
+static bool start_run(struct invocation *invocation, const char *input, char *run_id, size_t size,
+                      struct error *error)
+{
+    const char *given = invocation_value(invocation, "run-id");
+    const char *values[] = {invocation->arguments[0], input, given};
+    if (given && !text_is_uuid(given))
+        return error_set(error, ERROR_USAGE, "--run-id '%s' is no UUID", given);
+    struct db_rows *rows = query_rows(invocation->db,
+                                      "select run_id from pgflow.start_flow($1, $2::jsonb, "
+                                      "coalesce($3::uuid, gen_random_uuid()))",
+                                      values, 3, error);
+    if (!rows) {
+        query_offer_flow(invocation->db, invocation->arguments[0], error);
+        return false;
+    }
+    const char *text = db_rows_count(rows) == 1 ? db_rows_text(rows, 0, 0) : NULL;
+    (void)snprintf(run_id, size, "%s", text ? text : "");
+    db_rows_destroy(rows);
+    return text || error_set(error, ERROR_INTERNAL, "pgflow.start_flow gave no run");
+}
+
+enum { STATUS, OUTPUT, ERRORS, SECONDS };
+static const char look_sql[] =
+    "select r.status, case when r.status = 'completed' then r.output end,"
+    " case when r.status <> 'started' then (select string_agg(s.step_slug || ': ' ||"
+    "   s.error_message, e'\\n' order by s.failed_at) from pgflow.step_states s"
+    "   where s.run_id = r.run_id and s.status = 'failed') end,"
+    " round(extract(epoch from coalesce(r.completed_at, r.failed_at) - r.started_at), 3)"
+    " from pgflow.runs r where r.run_id = $1::uuid";
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* The row of a run that has ended. A lost connection is waited for: the run
+ * goes on without us. */
+static struct db_rows *wait_for_end(struct invocation *invocation, const char *run_id,
+                                    int timeout_s, struct error *error)
+{
+    int64_t until = now_ms() + (int64_t)timeout_s * 1000;
+    int pause = FIRST_PAUSE_MS;
+    for (;;) {
+        struct db_rows *rows = query_rows(invocation->db, look_sql, &run_id, 1, error);
+        if (!rows && error->code != ERROR_UNAVAILABLE)
+            return NULL;
+        if (rows && db_rows_count(rows) == 0) {
+            (void)error_set(error, ERROR_ANSWER_NO, "run %s was deleted", run_id);
+            db_rows_destroy(rows);
+            return NULL;
+        }
+        if (rows && strcmp(db_rows_text(rows, 0, STATUS), "started") != 0)
+            return rows;
+        db_rows_destroy(rows);
+        if (timeout_s > 0 && now_ms() >= until) {
+            (void)error_set(error, ERROR_ANSWER_NO, "run %s has not ended within %d s", run_id,
+                            timeout_s);
+            return NULL;
+        }
+        (void)db_sync_wait(invocation->db, pause);
+        pause = pause * 2 < LONGEST_PAUSE_MS ? pause * 2 : LONGEST_PAUSE_MS;
+    }
+}
+
+static void print_end(const struct invocation *invocation, const char *run_id,
+                      const struct db_rows *end)
+{
+    const char *status = db_rows_text(end, 0, STATUS);
+    const char *output = db_rows_text(end, 0, OUTPUT);
+    const char *errors = db_rows_text(end, 0, ERRORS);
+    if (invocation->json)
+        printf("{\"run\": \"%s\", \"status\": \"%s\", \"seconds\": %s, \"output\": %s}\n", run_id,
+               status, db_rows_text(end, 0, SECONDS), output ? output : "null");
+    else if (!invocation_value(invocation, "output"))
+        printf("%s after %s s\n", status, db_rows_text(end, 0, SECONDS));
+    else if (output)
+        printf("%s\n", output);
+    if (errors)
+        fprintf(stderr, "pgflowctl: run %s is %s\n%s\n", run_id, status, errors);
+}
+
+static int wait_and_print(struct invocation *invocation, const char *run_id, int timeout_s,
+                          struct error *error)
+{
+    (void)fflush(stdout);
+    struct db_rows *end = wait_for_end(invocation, run_id, timeout_s, error);
+    if (!end)
+        return FAILED;
+    bool completed = strcmp(db_rows_text(end, 0, STATUS), "completed") == 0;
+    print_end(invocation, run_id, end);
+    db_rows_destroy(end);
+    return completed ? DONE : ERROR_ANSWER_NO;
+}
+
+int command_start(struct invocation *invocation, struct error *error)
+{
+    char run_id[LIMIT_UUID_TEXT + 1] = "";
+    struct buf input;
+    int timeout_s = 0;
+    bool wait = invocation_value(invocation, "wait") != NULL;
+    bool only_output = invocation_value(invocation, "output") != NULL;
+    if (!wait && (only_output || invocation_value(invocation, "timeout"))) {
+        (void)error_set(error, ERROR_USAGE, "--output and --timeout go with --wait");
+        return FAILED;
+    }
+    buf_init(&input, (size_t)LIMIT_PAYLOAD_MAX_MIB * LIMIT_MIB);
+    bool started = invocation_number(invocation, "timeout", 1, 864000, 0, &timeout_s, error) &&
+                   read_input(invocation, &input, error) &&
+                   start_run(invocation, input.data, run_id, sizeof(run_id), error);
+    buf_free(&input);
+    if (!started)
+        return FAILED;
+    if (invocation->json && !wait)
+        printf("{\"run\": \"%s\"}\n", run_id);
+    else if (!invocation->json && !only_output)
+        printf("%s\n", run_id);
+    return wait ? wait_and_print(invocation, run_id, timeout_s, error) : DONE;
+}

@@ -1,0 +1,169 @@
+/*
+ * All commands, in the order in which the help lists them.
+ */
+#include "ctl/command.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+const struct command command_table[] = {
+    {
+        .name = "migrate",
+        .arguments = "",
+        .summary = "install or update the schema pgflow",
+        .help = "Applies the migrations that this program carries and the database lacks, each in\n"
+                "a transaction of its own. Safe to repeat, and from several places at once.\n",
+        .needs_database = true,
+        .run = command_migrate,
+        .options = {{"status", NULL, "only tell; exit 1 when something is missing"}},
+    },
+    {
+        .name = "inspect",
+        .arguments = "FILE.so",
+        .summary = "show what a flow module contains",
+        .help = "Loads the module in a throw-away process and shows its descriptor: flow, alias,\n"
+                "queue mode, and each step with its queue. With --json the whole descriptor.\n",
+        .least = 1,
+        .most = 1,
+        .run = command_inspect,
+    },
+    {
+        .name = "start",
+        .arguments = "FLOW",
+        .summary = "start a run of an alias or of a concrete flow",
+        .help = "Prints the id of the new run. With --wait it stays until the run has ended and\n"
+                "exits 0 when it completed, 1 when it failed or was cancelled.\n",
+        .least = 1,
+        .most = 1,
+        .needs_database = true,
+        .run = command_start,
+        .options = {{"input", "JSON|@FILE|-", "the run's input (default: {}); - reads stdin"},
+                    {"run-id", "UUID", "the id of the new run (default: a random one)"},
+                    {"wait", NULL, "until the run has ended"},
+                    {"output", NULL, "with --wait: print only the run's output"},
+                    {"timeout", "S", "with --wait: give up after S seconds, exit 1"}},
+    },
+    {
+        .name = "runs",
+        .arguments = "",
+        .summary = "list runs, the newest first",
+        .help = "One line a run: status, tasks done, when it started, how long it took.\n",
+        .needs_database = true,
+        .run = command_runs,
+        .options = {{"flow", "NAME", "only runs of this concrete flow or alias"},
+                    {"status", "STATUS", "only started, completed, failed or cancelled ones"},
+                    {"limit", "N", "at most N runs (default: 20)"}},
+    },
+    {
+        .name = "run",
+        .arguments = "ID",
+        .summary = "show one run with its steps",
+        .help = "With --output only the run's output, as JSON.\n",
+        .least = 1,
+        .most = 1,
+        .needs_database = true,
+        .run = command_run,
+        .options = {{"output", NULL, "print only the run's output"}},
+    },
+    {
+        .name = "cancel",
+        .arguments = "ID",
+        .summary = "cancel a run",
+        .help = "Its waiting tasks are dropped, running handlers are told to stop. A run that has\n"
+                "ended stays as it is, and the exit status is 1.\n",
+        .least = 1,
+        .most = 1,
+        .needs_database = true,
+        .run = command_cancel,
+        .options = {{"reason", "TEXT", "recorded with the run (default: cancelled by USER)"}},
+    },
+    {
+        .name = "workers",
+        .arguments = "",
+        .summary = "list worker processes",
+        .help = "Live ones: what they serve, and how old their last heartbeat is.\n",
+        .needs_database = true,
+        .run = command_workers,
+        .options = {{"queue", "NAME", "only workers of this queue"},
+                    {"all", NULL, "those that have stopped or fell silent, too"}},
+    },
+    {
+        .name = "functions",
+        .arguments = "[enable|disable|deprecate NAME...]",
+        .summary = "list worker functions, or change them",
+        .help = "enable     lets workers of the functions start; clears a pause\n"
+                "disable    stops them and keeps them from starting\n"
+                "deprecate  tells their live workers to finish what they hold and end\n",
+        .most = INVOCATION_ARGUMENTS,
+        .needs_database = true,
+        .run = command_functions,
+    },
+    {
+        .name = "aliases",
+        .arguments = "",
+        .summary = "list aliases and the versions behind them",
+        .help = "One line a concrete flow: whether it is active, draining, drained or retired.\n",
+        .needs_database = true,
+        .run = command_aliases,
+    },
+    {
+        .name = "activate",
+        .arguments = "ALIAS FLOW",
+        .summary = "let new runs of an alias use this concrete flow",
+        .help = "Refused (exit 1) while a queue of the flow has no live worker that supports it.\n"
+                "Going back to an older version is the same command.\n",
+        .least = 2,
+        .most = 2,
+        .needs_database = true,
+        .run = command_activate,
+        .options = {{"force", NULL, "although workers are missing: tasks wait for them"}},
+    },
+    {
+        .name = "coverage",
+        .arguments = "QUEUE",
+        .summary = "what the workers of a queue must support, and whether they do",
+        .help = "One line a required step with the reasons, and its live workers. Exit 1 when a\n"
+                "step has no worker, or a live worker of the queue lacks a step: every worker\n"
+                "of a queue must support every message on it.\n",
+        .least = 1,
+        .most = 1,
+        .needs_database = true,
+        .run = command_coverage,
+    },
+    {
+        .name = "drain",
+        .arguments = "FLOW",
+        .summary = "how far a concrete flow is from having no work left",
+        .help = "Exit 0 when it is safe to retire, 1 with the reasons when it is not.\n",
+        .least = 1,
+        .most = 1,
+        .needs_database = true,
+        .run = command_drain,
+        .options = {{"wait", NULL, "until it is safe to retire, showing progress"},
+                    {"timeout", "S", "with --wait: give up after S seconds, exit 1"}},
+    },
+};
+
+const size_t command_count = sizeof(command_table) / sizeof(command_table[0]);
+
+const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; i < command_count; i++) {
+        if (strcmp(command_table[i].name, name) == 0)
+            return &command_table[i];
+    }
+    return NULL;
+}
+
+bool command_unknown(const char *name, struct error *error)
+{
+    const char *names[sizeof(command_table) / sizeof(command_table[0])];
+    for (size_t i = 0; i < command_count; i++)
+        names[i] = command_table[i].name;
+    const char *near = text_nearest(name, names, command_count);
+    if (near)
+        return error_set(error, ERROR_USAGE, "unknown command '%s'; did you mean '%s'?", name,
+                         near);
+    return error_set(error, ERROR_USAGE, "unknown command '%s'; pgflowctl --help lists all", name);
+}

@@ -1,0 +1,46 @@
+/*
+ * pgflowctl workers: the processes that serve queues.
+ */
+#include "ctl/command.h"
+#include "ctl/query.h"
+
+/* $1 queue, $2 all. A stand-by row is alive, but claims nothing. */
+#define CHOSEN                                                                                     \
+    "with chosen as ("                                                                             \
+    "  select w.*, case when w.stopped_at is not null then 'stopped'"                              \
+    "                   when pgflow._is_gone(w) then 'silent'"                                     \
+    "                   when w.deprecated_at is not null then 'finishing'"                         \
+    "                   when w.standby then 'standing by'"                                         \
+    "                   when pgflow._is_live(w) then 'working' else 'late' end as state,"          \
+    "    (select count(*) from pgflow.step_tasks t"                                                \
+    "     where t.status = 'started' and t.last_worker_id = w.worker_id) as tasks"                 \
+    "  from pgflow.workers w where $1::text is null or lower(w.queue_name) = lower($1)) "
+#define WHERE                                                                                      \
+    " from chosen c where $2::boolean or c.state not in ('stopped', 'silent')"                     \
+    " order by c.queue_name, c.function_name, c.started_at, c.worker_id"
+
+static const struct query_print print = {
+    .sql = CHOSEN
+    "select c.worker_id as worker, c.queue_name as queue, c.function_name as function, c.state,"
+    " c.tasks, date_trunc('second', clock_timestamp() - c.last_heartbeat_at)::text as heartbeat,"
+    " c.info ->> 'host' as host, (c.info ->> 'pid')::int as pid,"
+    " coalesce((select string_agg(m ->> 'flow', ' ') from jsonb_array_elements("
+    "   case jsonb_typeof(c.info -> 'modules') when 'array' then c.info -> 'modules' else '[]' end)"
+    "   m), (select string_agg(distinct p.flow_slug, ' ') from pgflow.worker_task_pairs p"
+    "   where p.worker_id = c.worker_id)) as flows" WHERE,
+    .json_sql = CHOSEN
+    "select c.worker_id as worker, c.queue_name as queue, c.function_name as function, c.state,"
+    " c.standby, c.tasks, c.started_at, c.last_heartbeat_at, c.deprecated_at, c.stopped_at, c.info,"
+    " (select coalesce(jsonb_agg(jsonb_build_object('flow', p.flow_slug, 'step', p.step_slug,"
+    "   'held', p.held) order by p.flow_slug, p.step_slug), '[]') from pgflow.worker_task_pairs p"
+    "  where p.worker_id = c.worker_id) as pairs" WHERE,
+    .nothing = "no workers",
+    .flexible = 8,
+};
+
+int command_workers(struct invocation *invocation, struct error *error)
+{
+    const char *values[] = {invocation_value(invocation, "queue"),
+                            invocation_value(invocation, "all") ? "t" : "f"};
+    return query_print(invocation->db, invocation->json, &print, values, 2, error) ? DONE : FAILED;
+}

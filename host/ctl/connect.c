@@ -1,0 +1,74 @@
+/*
+ * Which database pgflowctl works on: the host's fallbacks.
+ */
+#include "ctl/command.h"
+
+#include "base/buf.h"
+#include "cli/option_layer.h"
+#include "db/address.h"
+#include "db/sync.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONNECT_TIMEOUT_S 5
+/* A migration or a large cancellation may take long, and nobody else waits for
+ * this connection. */
+#define STATEMENT_DEADLINE_MS (3600 * 1000)
+
+static bool read_file(const char *path, struct buf *text, struct error *error)
+{
+    FILE *file = fopen(path, "re");
+    char piece[4096];
+    size_t n = 0;
+    if (!file)
+        return error_set(error, ERROR_USAGE, "--config %s: cannot be read", path);
+    while ((n = fread(piece, 1, sizeof(piece), file)) > 0)
+        buf_put(text, piece, n);
+    bool read = !ferror(file) && buf_ok(text);
+    (void)fclose(file);
+    return read || error_set(error, ERROR_USAGE, "--config %s: cannot be read", path);
+}
+
+/* The host's own reader, so that one file serves both. NULL: it names none, or
+ * the error is set. To be freed. */
+static char *configured_database(const char *path, struct error *error)
+{
+    struct buf text;
+    struct option_layer layer;
+    char *database = NULL;
+    buf_init(&text, LIMIT_MIB);
+    if (option_layer_init(&layer, error)) {
+        if (read_file(path, &text, error) &&
+            option_layer_read_config(&layer, path, text.data, error)) {
+            const struct option_values *values = option_layer_get(&layer, option_find("database"));
+            if (values->count > 0)
+                database = strdup(values->items[0]);
+        }
+        option_layer_finish(&layer);
+    }
+    buf_free(&text);
+    return database;
+}
+
+bool invocation_connect(struct invocation *invocation, struct error *error)
+{
+    const char *path = invocation->config ? invocation->config : getenv("PGFLOW_CONFIG");
+    char *configured = NULL;
+    if (path && *path) {
+        error_clear(error);
+        configured = configured_database(path, error);
+        if (!configured && error->code != ERROR_NONE)
+            return false;
+    }
+    struct db_sync_config config = {
+        .url = db_address_choose(invocation->database, configured),
+        .name = "pgflowctl",
+        .connect_timeout_s = CONNECT_TIMEOUT_S,
+        .statement_deadline_ms = STATEMENT_DEADLINE_MS,
+    };
+    invocation->db = db_sync_open(&config, error);
+    free(configured);
+    return invocation->db != NULL;
+}

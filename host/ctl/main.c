@@ -1,0 +1,64 @@
+/*
+ * pgflowctl: reads the command line, opens the database if the command needs
+ * it, runs the command, and shows an error once.
+ */
+#include "cli/options.h"
+#include "ctl/command.h"
+#include "db/migrate.h"
+#include "db/sync.h"
+#include "observe/log.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int run_command(struct invocation *invocation, int argc, char **argv, struct error *error)
+{
+    if (invocation->command->needs_database && !invocation_connect(invocation, error))
+        return FAILED;
+    options_wipe_secrets(argc, argv, environ);
+    int status = invocation->command->run(invocation, error);
+    db_sync_close(invocation->db);
+    return status;
+}
+
+/* The schema version tells which hosts this program fits. */
+static void print_version(void)
+{
+    printf("pgflowctl %s, schema version %d\n", PGFLOW_VERSION, migrate_own_version());
+}
+
+static int run(int argc, char **argv, struct error *error)
+{
+    struct invocation invocation;
+    if (!invocation_read(&invocation, argc, argv, error))
+        return FAILED;
+    if (invocation.version)
+        print_version();
+    else if (invocation.help && invocation.command)
+        help_print_command(invocation.command);
+    else if (invocation.help)
+        help_print_all();
+    else
+        return run_command(&invocation, argc, argv, error);
+    return DONE;
+}
+
+int main(int argc, char **argv)
+{
+    struct error error = {.code = ERROR_NONE};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGPIPE, &ignore, NULL);
+    /* What went wrong is the answer of the command, not a log. */
+    log_open(STDERR_FILENO, LOG_FORMAT_AUTO, LOG_LEVEL_FATAL);
+    int status = run(argc, argv, &error);
+    if (status == FAILED) {
+        fprintf(stderr, "pgflowctl: %s\n", error.text);
+        status = error.code;
+    }
+    if (fflush(stdout) != 0 && status == DONE)
+        status = ERROR_INTERNAL;
+    /* Not by exit(): a name lookup that hangs would hold it up. */
+    _exit(status);
+}

@@ -1,0 +1,95 @@
+/*
+ * Asking the database, and turning its refusals into exit statuses.
+ */
+#include "ctl/query.h"
+
+#include "base/text.h"
+#include "ctl/json_output.h"
+#include "ctl/table.h"
+#include "db/sync.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_one_of(const char *sqlstate, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(sqlstate, list[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What a missing schema and missing rights look like from a query. */
+static void explain(const char *sqlstate, struct error *error)
+{
+    static const char *const not_there[] = {"3F000", "42P01", "42883"};
+    static const char *const bad_word[] = {"42704", "22023", "22P02", "23514", "23505"};
+    if (strcmp(sqlstate, "55000") == 0)
+        error->code = ERROR_ANSWER_NO;
+    else if (is_one_of(sqlstate, bad_word, sizeof(bad_word) / sizeof(bad_word[0])))
+        error->code = ERROR_USAGE;
+    else if (is_one_of(sqlstate, not_there, sizeof(not_there) / sizeof(not_there[0])))
+        (void)error_set(error, ERROR_CONFIG,
+                        "%s; is the schema pgflow installed here? run: pgflowctl migrate",
+                        error->text);
+    else if (strcmp(sqlstate, "42501") == 0)
+        (void)error_set(error, ERROR_CONFIG,
+                        "%s; log in as a member of the role pgflow_operator, or as the owner",
+                        error->text);
+}
+
+struct db_rows *query_rows(struct db_sync *db, const char *sql, const char *const *values,
+                           size_t count, struct error *error)
+{
+    struct db_rows *rows = db_sync_query(db, sql, values, count, error);
+    if (!rows)
+        explain(db_sync_sqlstate(db), error);
+    return rows;
+}
+
+static const char *nearest_cell(const struct db_rows *rows, const char *name)
+{
+    size_t count = db_rows_count(rows);
+    const char **names = calloc(count + 1, sizeof(*names));
+    const char *near = NULL;
+    for (size_t i = 0; names && i < count; i++)
+        names[i] = db_rows_text(rows, i, 0);
+    if (names)
+        near = text_nearest(name, names, count);
+    free((void *)names);
+    return near;
+}
+
+void query_offer_flow(struct db_sync *db, const char *name, struct error *error)
+{
+    struct error ignored;
+    if (strcmp(db_sync_sqlstate(db), "42704") != 0)
+        return;
+    struct db_rows *rows = db_sync_query(
+        db, "select flow_slug from pgflow.flows union select alias from pgflow.flow_aliases", NULL,
+        0, &ignored);
+    const char *near = rows ? nearest_cell(rows, name) : NULL;
+    if (near)
+        (void)error_set(error, ERROR_USAGE, "there is no flow '%s'; did you mean '%s'?", name,
+                        near);
+    db_rows_destroy(rows);
+}
+
+bool query_print(struct db_sync *db, bool json, const struct query_print *print,
+                 const char *const *values, size_t count, struct error *error)
+{
+    const char *sql = json && print->json_sql ? print->json_sql : print->sql;
+    struct db_rows *rows = query_rows(db, sql, values, count, error);
+    if (!rows)
+        return false;
+    if (json)
+        json_print_rows(stdout, rows);
+    else if (db_rows_count(rows) == 0)
+        printf("%s\n", print->nothing);
+    else
+        table_print_rows(rows, print->flexible);
+    db_rows_destroy(rows);
+    return true;
+}

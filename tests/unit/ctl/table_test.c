@@ -1,0 +1,73 @@
+#include "ctl/table.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const cells[2][3] = {
+    {"audit", "a rather long text that gives way", "7"},
+    {"caf\xc3\xa9", "line\nbreak \x1b[31m", "1000"},
+};
+
+static const char *name_of(const void *ctx, size_t column)
+{
+    static const char *const names[] = {"flow", "error", "tasks"};
+    (void)ctx;
+    return names[column];
+}
+
+static const char *cell_of(const void *ctx, size_t row, size_t column)
+{
+    (void)ctx;
+    return cells[row][column];
+}
+
+static bool is_number(const void *ctx, size_t column)
+{
+    (void)ctx;
+    return column == 2;
+}
+
+static char *print(size_t width)
+{
+    struct table table = {
+        .columns = 3, .rows = 2, .name = name_of, .cell = cell_of, .is_number = is_number};
+    char *text = NULL;
+    size_t size = 0;
+    setenv("NO_COLOR", "1", 1);
+    FILE *out = open_memstream(&text, &size);
+    table_print(out, &table, 1, width);
+    fclose(out);
+    return text;
+}
+
+Test(table, aligns_columns_and_defuses_controls)
+{
+    char *text = print(0);
+
+    cr_assert(eq(str, text,
+                 "flow   error                              tasks\n"
+                 "audit  a rather long text that gives way      7\n"
+                 "caf\xc3\xa9   line break  [31m                    1000\n"));
+    free(text);
+}
+
+Test(table, the_flexible_column_gives_way_to_a_narrow_terminal)
+{
+    char *text = print(30);
+
+    cr_assert(eq(str, text,
+                 "flow   error             tasks\n"
+                 "audit  a rather long t\xe2\x80\xa6      7\n"
+                 "caf\xc3\xa9   line break  [31m   1000\n"));
+    free(text);
+}
+
+Test(table, no_column_vanishes)
+{
+    char *text = print(10);
+
+    cr_assert(ne(ptr, strstr(text, "a rathe\xe2\x80\xa6"), NULL));
+    free(text);
+}
