@@ -17,7 +17,7 @@ begin
     set status = 'cancelled',
         recover_at = null
     from live l
-    where t.run_id = l.run_id and t.step_slug = l.step_slug and t.task_index = l.task_index
+    where t.run_id = any (array[l.run_id]) and t.step_slug = l.step_slug and t.task_index = l.task_index
     returning t.queue_name, t.message_id
   )
   select array_agg(e.queue_name), array_agg(e.message_id) into queue_names, message_ids

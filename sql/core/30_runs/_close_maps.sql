@@ -27,7 +27,7 @@ begin
                 where t.run_id = st.run_id and t.step_slug = st.step_slug
                 order by t.task_index) o)
     from unnest(full_maps) m
-    where st.run_id = m.run_id and st.step_slug = m.step_slug;
+    where st.run_id = any (array[m.run_id]) and st.step_slug = m.step_slug;
     finished := full_maps;
     failed := '{}';
     return;

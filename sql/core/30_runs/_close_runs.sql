@@ -33,7 +33,7 @@ begin
               join pgflow.step_states ds on ds.run_id = st.run_id and ds.step_slug = d.step_slug
               where d.flow_slug = st.flow_slug and d.dep_slug = st.step_slug)) end
     from (select c.run_id, count(*)::int as steps from unnest(closed) c group by c.run_id) n
-    where r.run_id = n.run_id;
+    where r.run_id = any (array[n.run_id]);
     return '{}';
   exception when program_limit_exceeded or internal_error then
     run_ids := array(select distinct c.run_id from unnest(closed) c order by 1);

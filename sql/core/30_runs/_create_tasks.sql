@@ -18,7 +18,7 @@ begin
     select s.queue_name, coalesce(s.opt_start_delay, 0) as delay, o.place, o.run_id, o.flow_slug, o.step_slug,
            e.task_index, e.input
     from unnest(opened) with ordinality as o (run_id, flow_slug, step_slug, note, place)
-    join pgflow.steps s on s.flow_slug = o.flow_slug and s.step_slug = o.step_slug
+    join pgflow.steps s on s.flow_slug = any (array[o.flow_slug]) and s.step_slug = o.step_slug
     cross join lateral (
       select 0 as task_index, null::jsonb as input
       where s.step_type = 'single'

@@ -15,7 +15,7 @@ begin
   select coalesce(array_agg(v), '{}') into retries
   from unnest(verdicts) v
   join pgflow.step_tasks t
-    on t.run_id = v.run_id and t.step_slug = v.step_slug and t.task_index = v.task_index
+    on t.run_id = any (array[v.run_id]) and t.step_slug = v.step_slug and t.task_index = v.task_index
   where v.verdict = 'retry' and t.status = 'queued';
 
   select array_agg(q.queue_name), array_agg(m.msg_id) into found_queues, found_messages

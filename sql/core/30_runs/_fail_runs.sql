@@ -19,7 +19,8 @@ begin
       remaining_tasks = null,
       started_at = null
   from unnest(opened) o
-  where o.run_id = any (run_ids) and st.run_id = o.run_id and st.step_slug = o.step_slug and st.status = 'started';
+  where o.run_id = any (run_ids)
+    and st.run_id = any (array[o.run_id]) and st.step_slug = o.step_slug and st.status = 'started';
 
   return array(select o from unnest(opened) o where o.run_id <> all (run_ids));
 end

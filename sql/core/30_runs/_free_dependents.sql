@@ -15,7 +15,7 @@ begin
   with dependent as (
     select f.run_id, d.flow_slug, d.step_slug, count(*)::int as freed
     from unnest(finished) f
-    join pgflow.deps d on d.flow_slug = f.flow_slug and d.dep_slug = f.step_slug
+    join pgflow.deps d on d.flow_slug = any (array[f.flow_slug]) and d.dep_slug = f.step_slug
     where f.run_id <> all (array(select x.run_id from unnest(failed) x))
     group by f.run_id, d.flow_slug, d.step_slug
   ), told as (
@@ -30,9 +30,9 @@ begin
       select x.step_type = 'single' and x.required_input_pattern is null
                and x.forbidden_input_pattern is null as is_plain
       from pgflow.steps x
-      where x.flow_slug = d.flow_slug and x.step_slug = d.step_slug
+      where x.flow_slug = any (array[d.flow_slug]) and x.step_slug = d.step_slug
     ) s
-    where st.run_id = d.run_id and st.step_slug = d.step_slug and st.status = 'created'
+    where st.run_id = any (array[d.run_id]) and st.step_slug = d.step_slug and st.status = 'created'
     returning st.run_id, st.flow_slug, st.step_slug, st.status, st.remaining_deps
   )
   select coalesce(array_agg(row(t.run_id, t.flow_slug, t.step_slug, null)::pgflow._step_ref)

@@ -8,6 +8,7 @@
 -- A task of a map has an input, its element; the task of a single step has none.
 -- Lock and verdict may be one statement: PostgreSQL gives the locked row in its newest version, and nothing else that
 -- is read here changes while the run is locked.
+-- `any (array[...])`: see docs/internals/sql-engine.md, plans.
 -- Locks: the tasks by (run, step, index); the caller holds the runs. Callers: _apply_results.
 create function pgflow._judge_results(
   worker_id uuid, run_ids uuid[], step_slugs text[], task_indexes int[], claim_nos int[],
@@ -27,8 +28,8 @@ begin
       from unnest(run_ids, step_slugs, task_indexes, claim_nos, results, outputs, errors, retry_afters) with ordinality
         as i (run_id, step_slug, task_index, claim_no, result, output, error, retry_after, item)
       join pgflow.step_tasks t
-        on t.run_id = i.run_id and t.step_slug = i.step_slug and t.task_index = i.task_index
-      order by t.run_id, t.step_slug, t.task_index
+        on t.run_id = any (array[i.run_id]) and t.step_slug = i.step_slug and t.task_index = i.task_index
+      order by i.run_id, i.step_slug, i.task_index
       for no key update of t
     ), turn as (
       select t.*, t.fenced and t.status = 'started' and 1 = row_number() over (
@@ -57,7 +58,7 @@ begin
                coalesce(s.opt_base_delay, f.opt_base_delay) as base_delay
         from pgflow.steps s
         join pgflow.flows f on f.flow_slug = s.flow_slug
-        where s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and t.result <> 'completed'
+        where s.flow_slug = any (array[t.flow_slug]) and s.step_slug = t.step_slug and t.result <> 'completed'
       ) o on true
     )
     select row(

@@ -17,7 +17,7 @@ begin
            case when s.required_input_pattern is not null or s.forbidden_input_pattern is not null
                 then pgflow._unmet_condition(r.run_id, s) end as unmet
     from unnest(ready) r
-    join pgflow.steps s on s.flow_slug = r.flow_slug and s.step_slug = r.step_slug
+    join pgflow.steps s on s.flow_slug = any (array[r.flow_slug]) and s.step_slug = r.step_slug
   ), decided as (
     select t.run_id, t.step_slug, t.when_unmet, t.unmet,
            case when t.unmet is null then d.tasks end as tasks,
@@ -51,7 +51,7 @@ begin
         skipped_at = case when d.decision like 'skip%' then greatest(n.moment, st.created_at) end
     from decided d
     cross join lateral (select clock_timestamp()) as n (moment)
-    where st.run_id = d.run_id and st.step_slug = d.step_slug and st.status = 'created'
+    where st.run_id = any (array[d.run_id]) and st.step_slug = d.step_slug and st.status = 'created'
       and (not d.run_fails or d.decision = 'fail')
     returning st.run_id, st.flow_slug, st.step_slug, d.decision, st.error_message
   )

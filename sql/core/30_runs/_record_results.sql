@@ -25,7 +25,7 @@ begin
                                     then greatest(clock_timestamp(), t.started_at) end
   from unnest(verdicts) v
   where v.verdict not in ('again', 'late')
-    and t.run_id = v.run_id and t.step_slug = v.step_slug and t.task_index = v.task_index;
+    and t.run_id = any (array[v.run_id]) and t.step_slug = v.step_slug and t.task_index = v.task_index;
 
   with step as (
     select v.run_id, v.step_slug, v.is_map, case when v.verdict = 'completed' then 1 else 0 end as completed,
@@ -55,7 +55,7 @@ begin
       when s.ending is not null then 'failed'
       when s.is_map then 'started'
       else 'completed' end) as n (status)
-    where st.run_id = s.run_id and st.step_slug = s.step_slug
+    where st.run_id = any (array[s.run_id]) and st.step_slug = s.step_slug
     returning st.status, st.remaining_tasks, row(st.run_id, st.flow_slug, st.step_slug,
       case st.status when 'failed' then s.error
                      when 'skipped' then case s.ending when 'skip-cascade' then 'cascade' end

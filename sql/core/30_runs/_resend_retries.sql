@@ -30,6 +30,6 @@ begin
     unnest(l.tasks),
     pgmq.send_batch(l.queue_name, l.bodies, null::jsonb[], clock_timestamp() + make_interval(secs => l.delay))
   ) as sent (flow_slug, run_id, step_slug, task_index, input, message_id)
-  where t.run_id = sent.run_id and t.step_slug = sent.step_slug and t.task_index = sent.task_index;
+  where t.run_id = any (array[sent.run_id]) and t.step_slug = sent.step_slug and t.task_index = sent.task_index;
 end
 $$;

@@ -19,7 +19,7 @@ begin
   with event as (
     select 1 as phase, n.place, n.run_id, 'run:started' as name, pgflow._run_event(r, 'started', null) as payload
     from unnest(new_runs) with ordinality as n (run_id, place)
-    join pgflow.runs r on r.run_id = n.run_id
+    join pgflow.runs r on r.run_id = any (array[n.run_id])
     union all
     select 2, c.place, c.run_id, format('step:%s:%s', st.step_slug, st.status), pgflow._step_event(st)
     from (
@@ -27,7 +27,7 @@ begin
       from unnest(steps) with ordinality as x (run_id, flow_slug, step_slug, note, place)
       group by x.run_id, x.step_slug
     ) c
-    join pgflow.step_states st on st.run_id = c.run_id and st.step_slug = c.step_slug
+    join pgflow.step_states st on st.run_id = any (array[c.run_id]) and st.step_slug = c.step_slug
     where st.status <> 'created'
     union all
     select 3, 0, r.run_id, case r.status when 'completed' then 'run:completed' else 'run:failed' end,

@@ -16,19 +16,19 @@ begin
   with recursive downstream as (
     select f.run_id, d.flow_slug, d.step_slug
     from unnest(finished) f
-    join pgflow.deps d on d.flow_slug = f.flow_slug and d.dep_slug = f.step_slug
+    join pgflow.deps d on d.flow_slug = any (array[f.flow_slug]) and d.dep_slug = f.step_slug
     where f.note = 'cascade' and f.run_id <> all (array(select x.run_id from unnest(failed) x))
     union
     select up.run_id, d.flow_slug, d.step_slug
     from downstream up
-    join pgflow.deps d on d.flow_slug = up.flow_slug and d.dep_slug = up.step_slug
+    join pgflow.deps d on d.flow_slug = any (array[up.flow_slug]) and d.dep_slug = up.step_slug
   ), skipped as (
     update pgflow.step_states st
     set status = 'skipped',
         skip_reason = 'dependency_skipped',
         skipped_at = greatest(clock_timestamp(), st.created_at)
     from downstream d
-    where st.run_id = d.run_id and st.step_slug = d.step_slug and st.status = 'created'
+    where st.run_id = any (array[d.run_id]) and st.step_slug = d.step_slug and st.status = 'created'
     returning st.run_id, st.flow_slug, st.step_slug
   )
   select array_agg(row(s.run_id, s.flow_slug, s.step_slug, null)::pgflow._step_ref) into fallen from skipped s;

@@ -13,16 +13,16 @@ begin
   with live as (
     select t.run_id, t.step_slug, t.task_index
     from unnest(steps) s
-    join pgflow.step_tasks t on t.run_id = s.run_id and t.step_slug = s.step_slug
+    join pgflow.step_tasks t on t.run_id = any (array[s.run_id]) and t.step_slug = s.step_slug
     where t.status in ('queued', 'started')
-    order by t.run_id, t.step_slug, t.task_index
+    order by s.run_id, s.step_slug, t.task_index
     for no key update of t
   ), ended as (
     update pgflow.step_tasks t
     set status = 'skipped',
         recover_at = null
     from live l
-    where t.run_id = l.run_id and t.step_slug = l.step_slug and t.task_index = l.task_index
+    where t.run_id = any (array[l.run_id]) and t.step_slug = l.step_slug and t.task_index = l.task_index
     returning t.queue_name, t.message_id
   )
   select array_agg(e.queue_name), array_agg(e.message_id) into queue_names, message_ids
