@@ -8,6 +8,12 @@
 
 #include <string.h>
 
+/* NaN and Infinity are numbers to PostgreSQL only. */
+static bool is_json_number(const struct db_rows *rows, size_t column, const char *text)
+{
+    return db_rows_is_number(rows, column) && text[strspn(text, "-+.0123456789eE")] == '\0';
+}
+
 static void put_cell(struct buf *out, const struct db_rows *rows, size_t row, size_t column)
 {
     const char *text = db_rows_text(rows, row, column);
@@ -15,9 +21,7 @@ static void put_cell(struct buf *out, const struct db_rows *rows, size_t row, si
         buf_puts(out, "null");
     else if (db_rows_is_bool(rows, column))
         buf_puts(out, *text == 't' ? "true" : "false");
-    else if (db_rows_is_json(rows, column))
-        buf_puts(out, text);
-    else if (db_rows_is_number(rows, column) && strchr("-0123456789", *text))
+    else if (db_rows_is_json(rows, column) || is_json_number(rows, column, text))
         buf_puts(out, text);
     else
         buf_put_json_string(out, text, strlen(text));
