@@ -6,7 +6,7 @@
 -- One row an item, 1-based: released | late (no longer this claim's: finished,
 -- recovered or claimed again) | gone (no such task). The same claim named twice:
 -- the second is late.
--- Locks: the task rows, in order, then their messages.
+-- Locks: the runs by id, for share, the task rows in order, then their messages.
 -- Errors: 22023, arrays of different length or a negative delay.
 create function pgflow.release_tasks(
   worker_id uuid, run_ids uuid[], step_slugs text[], task_indexes int[], claim_nos int[],
@@ -30,6 +30,9 @@ begin
       using errcode = 'invalid_parameter_value', hint = 'Give one started for each item and a delay of at least 0 seconds.';
   end if;
 
+  -- Runs first: a result that fails one of them ends its other tasks while it holds the reported ones, in no order
+  -- that this batch could follow.
+  perform from pgflow.runs r where r.run_id = any (run_ids) order by r.run_id for share;
   perform
   from unnest(run_ids, step_slugs, task_indexes) as g(run_id, step_slug, task_index)
   join pgflow.step_tasks t
