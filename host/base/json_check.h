@@ -1,7 +1,7 @@
 /*
  * A strict judge of JSON text: RFC 8259, UTF-8 well formed, no NUL byte, no
  * \u0000, surrogates in pairs, nesting at most what was asked. Reads in any
- * number of pieces, keeps 200 bytes of state, allocates nothing, needs libc
+ * number of pieces, keeps a hundred bytes of state, allocates nothing, needs libc
  * only (the runner links it too).
  *
  * It does not look at the size of numbers: what jsonb's numeric cannot hold

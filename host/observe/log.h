@@ -76,24 +76,22 @@ struct log_field {
  * one that is always left out, for conditional fields. */
 #define LOG_FIELD_NONE ((struct log_field){.key = NULL})
 
-#define log_debug(...) LOG_AT(LOG_LEVEL_DEBUG, __VA_ARGS__)
-#define log_info(...) LOG_AT(LOG_LEVEL_INFO, __VA_ARGS__)
-#define log_warn(...) LOG_AT(LOG_LEVEL_WARN, __VA_ARGS__)
-#define log_error(...) LOG_AT(LOG_LEVEL_ERROR, __VA_ARGS__)
-#define log_fatal(...) LOG_AT(LOG_LEVEL_FATAL, __VA_ARGS__)
+#define log_debug(event, msg, ...) LOG_AT(LOG_LEVEL_DEBUG, event, msg, ##__VA_ARGS__)
+#define log_info(event, msg, ...) LOG_AT(LOG_LEVEL_INFO, event, msg, ##__VA_ARGS__)
+#define log_warn(event, msg, ...) LOG_AT(LOG_LEVEL_WARN, event, msg, ##__VA_ARGS__)
+#define log_error(event, msg, ...) LOG_AT(LOG_LEVEL_ERROR, event, msg, ##__VA_ARGS__)
+#define log_fatal(event, msg, ...) LOG_AT(LOG_LEVEL_FATAL, event, msg, ##__VA_ARGS__)
 
 /* LOG_AT(level, event, msg, fields...): the fields are evaluated only when the
- * level is on. */
-#define LOG_AT(level, event, ...)                                                                  \
+ * level is on. The list begins with a field that is left out, because it may
+ * not be empty. */
+#define LOG_AT(level, event, msg, ...)                                                             \
     do {                                                                                           \
         if (log_is_on(level))                                                                      \
-            LOG_SPLIT_(level, event, __VA_ARGS__);                                                 \
+            log_write(level, event, msg, LOG_LIST_(__VA_ARGS__), LOG_COUNT_(__VA_ARGS__));         \
     } while (0)
-#define LOG_SPLIT_(level, event, msg, ...)                                                         \
-    log_write(level, event, msg,                                                                   \
-              (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ) LOG_FIELD_NONE},               \
-              sizeof((const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ) LOG_FIELD_NONE}) /      \
-                  sizeof(struct log_field))
+#define LOG_LIST_(...) ((const struct log_field[]){LOG_FIELD_NONE, ##__VA_ARGS__})
+#define LOG_COUNT_(...) (sizeof(LOG_LIST_(__VA_ARGS__)) / sizeof(struct log_field))
 
 /* `fd` is usually STDERR_FILENO; it is never closed and its flags are never
  * changed (they are shared with other processes). Before the first call lines
