@@ -15,6 +15,10 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+/* Not 0: libuv runs due timers until none is left, so a timer of 0 ms that starts
+ * itself again would never let the loop get to its SIGCHLD watcher. */
+enum { AGAIN_MS = 1 };
+
 struct reaper {
     uv_signal_t signal;
     uv_timer_t again;
@@ -44,7 +48,7 @@ static void reap(struct reaper *reaper)
 
     while ((pid = peek()) != 0) {
         if (reaper->is_ours(reaper->context, pid)) {
-            uv_timer_start(&reaper->again, on_again, 0, 0);
+            uv_timer_start(&reaper->again, on_again, AGAIN_MS, 0);
             return;
         }
         if (waitpid(pid, NULL, WNOHANG) == pid)
