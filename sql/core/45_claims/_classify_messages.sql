@@ -80,9 +80,11 @@ begin
       l.max_attempts,
       case when l.outcome = 'started' then l.claim_no + 1 end,
       l.timeout,
-      l.outcome <> 'foreign' and coalesce(l.present, false) and not coalesce(l.body @> jsonb_build_object(
-        'flow_slug', l.flow_slug, 'run_id', l.run_id, 'step_slug', l.step_slug,
-        'task_index', l.task_index), false),
+      l.outcome <> 'foreign' and coalesce(l.present, false) and (
+        l.body ->> 'run_id' is distinct from l.run_id::text
+        or l.body ->> 'step_slug' is distinct from l.step_slug
+        or l.body ->> 'task_index' is distinct from l.task_index::text
+        or l.body ->> 'flow_slug' is distinct from l.flow_slug),
       case when l.outcome = 'busy' and l.is_ours then
         ceil(extract(epoch from l.recover_at - moment) * 1000)::bigint
       end,

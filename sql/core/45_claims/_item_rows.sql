@@ -22,14 +22,10 @@ begin
       select i.*, i.outcome = 'started' and (i.wants_flow_input or i.root and not i.map)
                   as takes_flow_input
       from unnest(items) i
-    ), shared as (
-      select min(i.place) as place, i.run_id
+    ), turn as (
+      select i.*, row_number() over (
+        partition by i.run_id, i.takes_flow_input order by i.place) as turn
       from item i
-      where i.takes_flow_input
-      group by i.run_id, case when every_row then i.place end
-    ), flow_inputs as (
-      select s.place, r.input
-      from shared s join pgflow.runs r on r.run_id = any (array[s.run_id])
     )
     select row(
       i.outcome, lower($1), i.msg_id, i.flow_slug, i.run_id, i.step_slug, i.task_index, i.attempt,
@@ -46,10 +42,13 @@ begin
           join pgflow.step_states ss on ss.run_id = i.run_id and ss.step_slug = d.dep_slug
           where d.flow_slug = i.flow_slug and d.step_slug = i.step_slug and ss.status = 'completed')
       end,
-      f.input, null, i.body_mismatch, i.reason, i.due_in_ms
+      case
+        when i.takes_flow_input and (i.turn = 1 or every_row) then (
+          select r.input from pgflow.runs r where r.run_id = i.run_id)
+      end,
+      null, i.body_mismatch, i.reason, i.due_in_ms
     )::pgflow.claim_row
-    from item i
-    left join flow_inputs f on f.place = i.place
+    from turn i
     order by i.place
   );
 end
