@@ -40,6 +40,7 @@ const char *found_format(struct reading *reading, const char *format, ...)
 
 const char *found_text(struct reading *reading, const char *text, size_t size)
 {
+    static const char hex[] = "0123456789abcdef";
     char *at = reading->found;
     size_t shown = 0;
     *at++ = '"';
@@ -47,7 +48,9 @@ const char *found_text(struct reading *reading, const char *text, size_t size)
         size_t step = text_utf8_sequence(text + shown, size - shown);
         unsigned char c = (unsigned char)text[shown];
         if (step == 0 || c < 0x20 || c == 0x7f || c == '"' || c == '\\') {
-            at += sprintf(at, "\\x%02x", c);
+            const char escape[] = {'\\', 'x', hex[c >> 4], hex[c & 15]};
+            memcpy(at, escape, sizeof escape);
+            at += sizeof escape;
             step = 1;
         } else {
             memcpy(at, text + shown, step);
@@ -55,7 +58,8 @@ const char *found_text(struct reading *reading, const char *text, size_t size)
         }
         shown += step;
     }
-    sprintf(at, "%s", shown < size ? "\"..." : "\"");
+    const char *end = shown < size ? "\"..." : "\"";
+    memcpy(at, end, strlen(end) + 1);
     return reading->found;
 }
 
