@@ -67,8 +67,8 @@ bool registry_add(struct registry *registry, const struct registry_module *modul
 
 /*
  * The queue of this host: `queue`, or (NULL) that of the one plain flow. Marks the served steps and
- * builds the index. ERROR_USAGE: none given and none can be inferred; ERROR_CONFIG: no module, or
- * not every module, has a step there; the message lists what is routed where.
+ * builds the index. ERROR_USAGE: none given and none can be inferred, or no module knows it;
+ * ERROR_CONFIG: not every module has a step there. The message lists what is routed where.
  */
 bool registry_bind_queue(struct registry *registry, const char *queue,
                          struct error *error) MUST_CHECK;

@@ -99,7 +99,7 @@ static bool refuse_unknown(const struct registry *registry, const char *queue, s
     buf_puts(&text, " Declared queues: ");
     put_queues(&text, &queues);
     put_all_routes(&text, registry);
-    return refuse(error, ERROR_CONFIG, &text);
+    return refuse(error, ERROR_USAGE, &text);
 }
 
 static bool is_declared(const struct registry *registry, const char *queue)

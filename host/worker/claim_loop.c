@@ -151,8 +151,25 @@ static void on_claimed(void *ctx, const struct db_status *status, const struct d
 static bool may_claim(const struct worker *worker)
 {
     return worker->life.state == WORKER_RUNNING && worker->up && !worker->claims.in_flight &&
-           worker->reclaim.state == RECLAIM_NONE &&
-           worker->held_count < registry_pair_count(worker->registry);
+           worker->reclaim.state == RECLAIM_NONE;
+}
+
+static bool is_all_held(const struct worker *worker)
+{
+    return worker->held_count == registry_pair_count(worker->registry);
+}
+
+/* A host whose modules are all held claims nothing until one of them can start. To the options that
+ * end it by themselves that is nothing to do, or a failure. */
+static void rest_while_held(struct worker *worker, uint64_t now_ns)
+{
+    if (worker->settings->once) {
+        worker_fail(worker, ERROR_CONFIG, "--once: no given module can start; see module_held");
+        return;
+    }
+    watch_idleness(worker, true, now_ns);
+    if (worker->settings->exit_when_idle > 0)
+        wake_at(worker, now_ns + NS_PER_S, now_ns);
 }
 
 static uint32_t width(const struct worker *worker, uint64_t now_ns)
@@ -173,6 +190,10 @@ void claim_loop_run(struct worker *worker)
 
     if (!may_claim(worker))
         return;
+    if (is_all_held(worker)) {
+        rest_while_held(worker, now_ns);
+        return;
+    }
     uint64_t at_ns = claims->due                                    ? claims->not_before_ns
                      : claims->next_poll_ns > claims->not_before_ns ? claims->next_poll_ns
                                                                     : claims->not_before_ns;

@@ -134,10 +134,10 @@ Test(registry, unknown_queue_offers_the_nearest_and_lists_the_literals)
 
     cr_assert(not(registry_bind_queue(registry, "clasify_threads", &error)));
 
-    assert_refused(ERROR_CONFIG, "did you mean classify_threads?");
-    assert_refused(ERROR_CONFIG, "Declared queues: classify_threads, slack_alerts");
-    assert_refused(ERROR_CONFIG, "triage_v1 (./v1.so): classify -> classify_threads, deliver -> "
-                                 "slack_alerts");
+    assert_refused(ERROR_USAGE, "did you mean classify_threads?");
+    assert_refused(ERROR_USAGE, "Declared queues: classify_threads, slack_alerts");
+    assert_refused(ERROR_USAGE, "triage_v1 (./v1.so): classify -> classify_threads, deliver -> "
+                                "slack_alerts");
 }
 
 Test(registry, refuses_module_without_a_step_on_the_queue)
