@@ -13,8 +13,7 @@ begin
   where d.deployment = _require_manifest.deployment
   for update;
   if not found then
-    raise exception 'there is no manifest of deployment "%"', deployment
-      using errcode = 'undefined_object', hint = 'Load it first: select pgflow.load_manifest(...).';
+    perform pgflow._raise_unknown_manifest(deployment);
   end if;
   return found_row;
 end

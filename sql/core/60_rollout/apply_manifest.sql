@@ -2,8 +2,9 @@
 -- in one statement, and returns them. What happened to be enabled before plays no
 -- part. Applying again is the same; pauses from before the fence are cleared.
 -- Refused, by name, while old code could come back (_workers_of_other_code), a guard
--- paused a function after the fence, a function is not there or not fenced, or a
--- consumer of an affected queue is not in the manifest.
+-- paused a function after the fence, a function is not there or not fenced, a
+-- consumer of an affected queue is not in the manifest, or a retired function would
+-- leave work without a worker.
 -- Locks: the manifest's row, then function rows by name; the tests come after that.
 -- Errors: 42704 unknown deployment; 55000 refused.
 -- Callers: operators (pgflowctl rollout).
@@ -31,6 +32,9 @@ begin
   perform pgflow._raise_manifest_problems(
     loaded.deployment, array(select * from pgflow._workers_of_other_code(loaded)),
     'Stop those processes, then select pgflow.deprecate_workers(...) for their functions.');
+  perform pgflow._raise_manifest_problems(
+    loaded.deployment, array(select * from pgflow._work_left_behind(loaded.manifest)),
+    'Keep its workers until pgflow.drain_status(...) of those flows says safe_to_retire.');
 
   update pgflow.deployment_manifest d set applied_at = clock_timestamp() where d.deployment = loaded.deployment;
   return query

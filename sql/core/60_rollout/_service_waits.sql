@@ -1,0 +1,46 @@
+-- What the second half of a rollout still waits for, once the final states are
+-- applied, as (step, line); a step without line is over.
+--
+-- 7 confirm, 8 switch, 9 drain, 10 retire
+-- Callers: rollout_status.
+create function pgflow._service_waits(loaded pgflow.deployment_manifest)
+returns table (step int, line text)
+language sql
+stable
+set search_path = ''
+as $$
+  with offered as (
+    select distinct f.flow_slug, f.alias, a.active_flow_slug
+    from pgflow._expected_pairs(loaded.deployment) as x
+    join pgflow.flows f on f.flow_slug = x.flow_slug
+    left join pgflow.flow_aliases a on a.alias = f.alias
+    left join pgflow.flows active on active.flow_slug = a.active_flow_slug
+    where a.active_flow_slug is distinct from f.flow_slug
+      and coalesce(active.created_at < f.created_at, true)
+      and not exists (
+        select from pgflow.flows n where n.alias = f.alias and n.retired_at is null and n.created_at > f.created_at)
+  ),
+  old as materialized (
+    select d.flow_slug, s.blockers
+    from pgflow._old_versions(loaded) as d
+    cross join lateral pgflow.drain_status(d.flow_slug) as s
+  )
+  select 7, g.line
+  from pgflow.manifest_coverage(loaded.deployment) as c
+  cross join lateral unnest(c.gaps) as g (line)
+  union all
+  select 8, format('alias "%s" points at "%s": select pgflow.activate_flow(%L, %L)',
+                   o.alias, coalesce(o.active_flow_slug, '(nothing)'), o.alias, o.flow_slug)
+  from offered o
+  union all
+  select 9, format('flow "%s": %s', o.flow_slug, b.line)
+  from old o
+  cross join lateral unnest(o.blockers) as b (line)
+  union all
+  select 10, format('worker %s of function "%s" (%s, pid %s) is not deprecated', w.worker_id, w.function_name, w.host, w.pid)
+  from pgflow.manifest_workers(loaded.deployment) as w
+  where w.action = 'retire' and w.state <> 'stopped' and not w.deprecated
+  union all
+  select 10, format('flow "%s" is in service: select pgflow.retire_flow(%L)', o.flow_slug, o.flow_slug)
+  from old o
+$$;

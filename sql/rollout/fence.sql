@@ -1,0 +1,4 @@
+-- Insert every function that has no row, disabled, and disable all that are
+-- replaced, in one statement. Rows that exist and are not replaced stay as they are.
+select deployment, fenced_at
+from pgflow.fence_manifest(:'deployment');

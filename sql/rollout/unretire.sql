@@ -1,0 +1,3 @@
+-- Take a retired version back into service, to activate it once more.
+select flow_slug, alias, retired_at
+from pgflow.unretire_flow(:'flow');
