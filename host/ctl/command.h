@@ -33,6 +33,7 @@ struct command {
     const char *help;      /* paragraphs, each line ends with \n */
     size_t least, most;    /* how many arguments */
     bool needs_database;
+    const char *offline; /* NULL, or a last argument with which it needs none */
     int (*run)(struct invocation *invocation, struct error *error);
     struct command_option options[COMMAND_OPTIONS]; /* ends with a NULL name */
 };
@@ -90,5 +91,8 @@ int command_aliases(struct invocation *invocation, struct error *error);
 int command_activate(struct invocation *invocation, struct error *error);
 int command_coverage(struct invocation *invocation, struct error *error);
 int command_drain(struct invocation *invocation, struct error *error);
+int command_retire(struct invocation *invocation, struct error *error);
+int command_delete(struct invocation *invocation, struct error *error);
+int command_rollout(struct invocation *invocation, struct error *error);
 
 #endif

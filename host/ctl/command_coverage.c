@@ -19,7 +19,8 @@
 static const char coverage_sql[] =
     "with live as ("
     "  select w.worker_id from pgflow.workers w"
-    "  where lower(w.queue_name) = lower($1) and pgflow._is_live(w) and not w.standby"
+    "  where lower(w.queue_name) = lower($1) and pgflow.worker_is_live(w.worker_id) and not "
+    "w.standby"
     "    and exists (select from pgflow.worker_task_pairs p where p.worker_id = w.worker_id)),"
     " asked as (select * from pgflow.queue_coverage($1)),"
     " judged as ("

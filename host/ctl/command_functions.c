@@ -18,9 +18,9 @@ static const struct query_print print = {
            " case when f.enabled then 'enabled' when f.paused_at is not null then 'paused'"
            "      else 'disabled' end as state, f.start_mode as start,"
            " (select count(*) from pgflow.workers w where w.function_name = f.function_name"
-           "   and pgflow._is_live(w) and not w.standby) as working,"
+           "   and pgflow.worker_is_live(w.worker_id) and not w.standby) as working,"
            " (select count(*) from pgflow.workers w where w.function_name = f.function_name"
-           "   and pgflow._is_live(w) and w.standby) as \"standing by\","
+           "   and pgflow.worker_is_live(w.worker_id) and w.standby) as \"standing by\","
            " case when f.paused_at is not null then 'since ' || date_trunc('second', f.paused_at)"
            "   || ': unsupported work on queue ' || coalesce(f.pause_reason ->> 'queue', '?')"
            "   || coalesce(': ' || (select string_agg(concat_ws('.', p ->> 'flowSlug', p ->> "
@@ -30,9 +30,9 @@ static const struct query_print print = {
     .json_sql = "select f.function_name as function, f.enabled, f.start_mode, f.paused_at,"
                 " f.pause_reason, f.last_invoked_at,"
                 " (select count(*) from pgflow.workers w where w.function_name = f.function_name"
-                "   and pgflow._is_live(w) and not w.standby) as working,"
+                "   and pgflow.worker_is_live(w.worker_id) and not w.standby) as working,"
                 " (select count(*) from pgflow.workers w where w.function_name = f.function_name"
-                "   and pgflow._is_live(w) and w.standby) as standing_by"
+                "   and pgflow.worker_is_live(w.worker_id) and w.standby) as standing_by"
                 " from pgflow.worker_functions f order by 1",
     .nothing = "no worker functions",
     .flexible = 5,

@@ -143,6 +143,46 @@ const struct command command_table[] = {
         .options = {{"wait", NULL, "until it is safe to retire, showing progress"},
                     {"timeout", "S", "with --wait: give up after S seconds, exit 1"}},
     },
+    {
+        .name = "retire",
+        .arguments = "FLOW",
+        .summary = "take a drained concrete flow out of service",
+        .help = "Refused (exit 1) with the reasons while it is not safe to retire; the verdict is\n"
+                "computed once more under lock. Its history stays; starts on it are refused.\n",
+        .least = 1,
+        .most = 1,
+        .needs_database = true,
+        .run = command_retire,
+        .options = {{"undo", NULL, "take a retired flow back into service"}},
+    },
+    {
+        .name = "delete",
+        .arguments = "FLOW",
+        .summary = "delete a concrete flow with its runs, tasks and own queues",
+        .help = "There is no way back, so it wants --yes; without it, tells what would go and\n"
+                "exits 1. Other flows on a shared queue are left untouched.\n",
+        .least = 1,
+        .most = 1,
+        .needs_database = true,
+        .run = command_delete,
+        .options = {{"yes", NULL, "delete it"}},
+    },
+    {
+        .name = "rollout",
+        .arguments = "MANIFEST.json check|sql|status",
+        .summary = "check a deployment manifest, print its steps, tell where it stands",
+        .help =
+            "check    whether the database would load it; exit 1 with the reasons\n"
+            "sql      the statements of this deployment, in order, for psql; no database asked\n"
+            "status   which step it is at, and what that waits for; exit 0 when all is done\n"
+            "\n"
+            "Nothing is done for you: every step is yours. See docs/operations/rollout.md.\n",
+        .least = 2,
+        .most = 2,
+        .needs_database = true,
+        .offline = "sql",
+        .run = command_rollout,
+    },
 };
 
 const size_t command_count = sizeof(command_table) / sizeof(command_table[0]);

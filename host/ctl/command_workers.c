@@ -8,10 +8,11 @@
 #define CHOSEN                                                                                     \
     "with chosen as ("                                                                             \
     "  select w.*, case when w.stopped_at is not null then 'stopped'"                              \
-    "                   when pgflow._is_gone(w) then 'silent'"                                     \
+    "                   when pgflow.worker_is_gone(w.worker_id) then 'silent'"                     \
     "                   when w.deprecated_at is not null then 'finishing'"                         \
     "                   when w.standby then 'standing by'"                                         \
-    "                   when pgflow._is_live(w) then 'working' else 'late' end as state,"          \
+    "                   when pgflow.worker_is_live(w.worker_id) then 'working' else 'late' end "   \
+    "as state,"                                                                                    \
     "    (select count(*) from pgflow.step_tasks t"                                                \
     "     where t.status = 'started' and t.last_worker_id = w.worker_id) as tasks"                 \
     "  from pgflow.workers w where $1::text is null or lower(w.queue_name) = lower($1)) "

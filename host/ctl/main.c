@@ -13,9 +13,18 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Connecting comes before the command runs: the URL is wiped in between. */
+static bool needs_database(const struct invocation *invocation)
+{
+    const struct command *command = invocation->command;
+    bool offline = command->offline && invocation->count > 0 &&
+                   strcmp(invocation->arguments[invocation->count - 1], command->offline) == 0;
+    return command->needs_database && !offline;
+}
+
 static int run_command(struct invocation *invocation, int argc, char **argv, struct error *error)
 {
-    if (invocation->command->needs_database && !invocation_connect(invocation, error))
+    if (needs_database(invocation) && !invocation_connect(invocation, error))
         return FAILED;
     options_wipe_secrets(argc, argv, environ);
     int status = invocation->command->run(invocation, error);

@@ -1,0 +1,54 @@
+/*
+ * pgflowctl delete FLOW --yes. Without --yes it only tells what would go.
+ */
+#include "ctl/command.h"
+#include "ctl/json_output.h"
+#include "ctl/query.h"
+
+#include "db/sync.h"
+
+#include <stdio.h>
+
+/* pgflow.drain_status raises for an unknown flow, with the SQLSTATE of one. */
+static const char look_sql[] =
+    "select $1::text as flow, d.alias, d.is_active as active, d.started_runs,"
+    " (select count(*) from pgflow.runs r where r.flow_slug = $1) as runs,"
+    " coalesce((select string_agg(q.queue_name, ' ' order by q.queue_name) from pgflow.queues q"
+    "   where q.owner_flow_slug = $1), '') as own_queues, $2::boolean as deleted"
+    " from pgflow.drain_status($1) d";
+enum { FLOW, ALIAS, ACTIVE, STARTED_RUNS, RUNS, OWN_QUEUES };
+
+static void print_text(const struct db_rows *rows, bool deleted)
+{
+    const char *queues = db_rows_text(rows, 0, OWN_QUEUES);
+    printf("%s: %s %s runs (%s started)%s%s%s\n", db_rows_text(rows, 0, FLOW),
+           deleted ? "deleted with" : "would be deleted with", db_rows_text(rows, 0, RUNS),
+           db_rows_text(rows, 0, STARTED_RUNS), *queues ? " and its queues " : "", queues,
+           *db_rows_text(rows, 0, ACTIVE) == 't' ? "; its alias points at it" : "");
+    if (!deleted)
+        printf("nothing is deleted without --yes\n");
+}
+
+int command_delete(struct invocation *invocation, struct error *error)
+{
+    bool yes = invocation_value(invocation, "yes") != NULL;
+    const char *values[] = {invocation->arguments[0], yes ? "t" : "f"};
+    struct db_rows *before = query_rows(invocation->db, look_sql, values, 2, error);
+    if (!before) {
+        query_offer_flow(invocation->db, values[0], error);
+        return FAILED;
+    }
+    struct db_rows *deleted =
+        yes ? query_rows(invocation->db, "select pgflow.delete_flow_and_data($1)", values, 1, error)
+            : NULL;
+    bool failed = yes && !deleted;
+    if (!failed && invocation->json) {
+        json_print_row(stdout, before, 0);
+        printf("\n");
+    } else if (!failed) {
+        print_text(before, yes);
+    }
+    db_rows_destroy(before);
+    db_rows_destroy(deleted);
+    return failed ? FAILED : yes ? DONE : ERROR_ANSWER_NO;
+}

@@ -1,0 +1,32 @@
+/*
+ * pgflowctl retire FLOW: the end of a version's service, and the way back.
+ */
+#include "ctl/command.h"
+#include "ctl/json_output.h"
+#include "ctl/query.h"
+
+#include "db/sync.h"
+
+#include <stdio.h>
+
+int command_retire(struct invocation *invocation, struct error *error)
+{
+    const char *flow = invocation->arguments[0];
+    bool undo = invocation_value(invocation, "undo") != NULL;
+    const char *sql =
+        undo ? "select flow_slug as flow, alias, retired_at from pgflow.unretire_flow($1)"
+             : "select flow_slug as flow, alias, retired_at from pgflow.retire_flow($1)";
+    struct db_rows *rows = query_rows(invocation->db, sql, &flow, 1, error);
+    if (!rows) {
+        query_offer_flow(invocation->db, flow, error);
+        return FAILED;
+    }
+    if (invocation->json) {
+        json_print_row(stdout, rows, 0);
+        printf("\n");
+    } else {
+        printf("%s: %s\n", flow, undo ? "in service" : "retired");
+    }
+    db_rows_destroy(rows);
+    return DONE;
+}

@@ -1,0 +1,110 @@
+/*
+ * Reading a manifest file.
+ */
+#include "ctl/manifest.h"
+
+#include "base/json_check.h"
+#include "base/limits.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool read_file(const char *path, struct buf *text, struct error *error)
+{
+    char piece[16384];
+    size_t n = 0;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return error_set(error, ERROR_USAGE, "cannot open manifest '%s': %s", path,
+                         strerror(errno));
+    while ((n = fread(piece, 1, sizeof(piece), file)) > 0)
+        buf_put(text, piece, n);
+    bool failed = ferror(file) != 0;
+    (void)fclose(file);
+    if (failed)
+        return error_set(error, ERROR_USAGE, "manifest '%s' cannot be read", path);
+    return buf_ok(text) ||
+           error_set(error, ERROR_USAGE, "manifest '%s' is larger than %d bytes", path, LIMIT_MIB);
+}
+
+static bool parse(struct manifest *manifest, const char *path, struct error *error)
+{
+    if (!json_check_text(manifest->text.data, manifest->text.size, error)) {
+        (void)error_wrap(error, "manifest '%s'", path);
+        error->code = ERROR_USAGE;
+        return false;
+    }
+    manifest->json = cJSON_ParseWithLength(manifest->text.data, manifest->text.size);
+    if (!manifest->json)
+        return error_set(error, ERROR_USAGE, "manifest '%s' is no JSON that can be read", path);
+    manifest->deployment =
+        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(manifest->json, "deployment"));
+    if (!manifest->deployment || !*manifest->deployment)
+        return error_set(error, ERROR_USAGE,
+                         "manifest '%s' names no deployment: give it \"deployment\": \"NAME\"",
+                         path);
+    if (!cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(manifest->json, "entries")))
+        return error_set(error, ERROR_USAGE, "manifest '%s' has no list \"entries\"", path);
+    return true;
+}
+
+bool manifest_read(struct manifest *manifest, const char *path, struct error *error)
+{
+    *manifest = (struct manifest){.json = NULL};
+    buf_init(&manifest->text, LIMIT_MIB);
+    if (read_file(path, &manifest->text, error) && parse(manifest, path, error))
+        return true;
+    manifest_free(manifest);
+    return false;
+}
+
+void manifest_free(struct manifest *manifest)
+{
+    cJSON_Delete(manifest->json);
+    manifest->json = NULL;
+    buf_free(&manifest->text);
+}
+
+static const cJSON *entries(const struct manifest *manifest)
+{
+    return cJSON_GetObjectItemCaseSensitive(manifest->json, "entries");
+}
+
+static const cJSON *member(const struct manifest *manifest, size_t entry, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(entries(manifest), (int)entry),
+                                            name);
+}
+
+size_t manifest_count(const struct manifest *manifest)
+{
+    return (size_t)cJSON_GetArraySize(entries(manifest));
+}
+
+const char *manifest_text(const struct manifest *manifest, size_t entry, const char *name)
+{
+    const char *text = cJSON_GetStringValue(member(manifest, entry, name));
+    return text ? text : "";
+}
+
+const char *manifest_flow(const struct manifest *manifest, size_t entry)
+{
+    return cJSON_GetStringValue(
+        cJSON_GetObjectItemCaseSensitive(member(manifest, entry, "serves"), "flow"));
+}
+
+size_t manifest_modules(const struct manifest *manifest, size_t entry)
+{
+    return (size_t)cJSON_GetArraySize(member(manifest, entry, "modules"));
+}
+
+bool manifest_has(const struct manifest *manifest, const char *action)
+{
+    for (size_t i = 0; i < manifest_count(manifest); i++) {
+        if (strcmp(manifest_text(manifest, i, "action"), action) == 0)
+            return true;
+    }
+    return false;
+}

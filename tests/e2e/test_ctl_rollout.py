@@ -1,0 +1,202 @@
+"""pgflowctl rollout, retire, delete, drain and coverage, as an operator who may do nothing else."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from lib import database as databases
+from lib.programs import run_ctl
+
+
+@pytest.fixture(scope="session")
+def deployer(template):
+    databases.administer("create role deployer login in role pgflow_operator")
+    return "deployer"
+
+
+@pytest.fixture
+def ctl(database, deployer):
+    url = database.url.replace(f"{os.environ['PGUSER']}@", f"{deployer}@")
+    return lambda *arguments: run_ctl(*arguments, env={"PGFLOW_DATABASE": url})
+
+
+def deploy(database, flow, alias=None, routes=None):
+    database.rows("select pgflow.ensure_deployment(%s::jsonb)", json.dumps({
+        "flowSlug": flow, "alias": alias or flow, "queueMode": "routed" if routes else "flow",
+        **({"routes": routes} if routes else {}), "steps": [{"slug": "a"}]}))
+
+
+def register(database, queue, function, pairs, build_id, standby=False):
+    return database.value(
+        "select pgflow.register_worker(gen_random_uuid(), %s, %s, %s::pgflow.task_pair[], %s, %s)", queue, function,
+        "{" + ",".join(f'"({pair})"' for pair in pairs) + "}",
+        json.dumps({"host": "here", "pid": 7, "modules": [{"flow": "v1", "buildId": build_id}]}), standby)
+
+
+def write(tmp_path, entries, name="June's first"):
+    file = tmp_path / "manifest.json"
+    file.write_text(json.dumps({"deployment": name, "entries": entries}))
+    return file
+
+
+REPLACE = {"functionName": "fn", "serves": {"queue": "q"}, "action": "replace", "enabled": True, "startMode": "process",
+           "modules": ["new"]}
+
+
+def test_check_answers_whether_the_database_would_load_the_manifest(database, ctl, tmp_path):
+    deploy(database, "v1", "v", {"a": "q"})
+    register(database, "q", "fn", ["v1,a"], "old")
+    register(database, "q", "forgotten", ["v1,a"], "old")
+
+    bad = ctl("rollout", write(tmp_path, [REPLACE]), "check")
+    machine = ctl("rollout", write(tmp_path, [REPLACE]), "check", "--json")
+    good = ctl("rollout", write(tmp_path, [REPLACE, {**REPLACE, "functionName": "forgotten"}]), "check")
+
+    assert bad.returncode == 1, bad.stderr
+    assert 'function "forgotten" consumes queue "q" and is not in the manifest' in bad.stdout
+    assert json.loads(machine.stdout) == [{"problem": 'function "forgotten" consumes queue "q" and is not in the manifest'}]
+    assert good.returncode == 0 and "2 functions" in good.stdout, good.stderr
+    assert database.value("select count(*) from pgflow.deployment_manifest") == 0
+
+
+@pytest.mark.parametrize("text, said", [
+    ("{", "manifest"), ("[]", "deployment"), ('{"deployment": "x"}', "entries"), (None, "cannot open")])
+def test_file_that_is_no_manifest_is_wrong_use(ctl, tmp_path, text, said):
+    file = tmp_path / "manifest.json"
+    if text is not None:
+        file.write_text(text)
+
+    result = ctl("rollout", file, "sql")
+
+    assert result.returncode == 64, result.stdout
+    assert said in result.stderr
+
+
+def test_unknown_verb_offers_the_nearest(ctl, tmp_path):
+    result = ctl("rollout", write(tmp_path, [REPLACE]), "statsu")
+
+    assert result.returncode == 64
+    assert "did you mean status" in result.stderr
+
+
+def test_printed_sequence_runs_in_psql_and_status_follows_it(database, ctl, deployer, tmp_path):
+    deploy(database, "v1", "v", {"a": "q"})
+    register(database, "q", "fn", ["v1,a"], "old")
+    file = write(tmp_path, [REPLACE])
+
+    def status():
+        result = ctl("rollout", file, "status", "--json")
+        assert result.returncode in (0, 1), result.stderr
+        return result.returncode, [row["name"] for row in json.loads(result.stdout) if row["state"] == "now"]
+
+    printed = run_ctl("rollout", file, "sql")
+    assert printed.returncode == 0, printed.stderr
+    blocks = [block.strip() for block in printed.stdout.split("-- ---- ")[1:]]
+    titles = [block.split(" ----")[0] for block in blocks]
+    assert titles == [
+        "1. Load the manifest", "2. Insert, and disable what is replaced", "3. Deprecate the old workers",
+        "4. Wait for them: repeat until no row is left", "5. Deploy every new host, then confirm who stands by",
+        "6. Set the final states", "7. Confirm the service", "8. Where it stands, at any time"]
+
+    def psql(number):
+        return subprocess.run(
+            ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-U", deployer, "-d", database.name], check=True,
+            input="-- ---- " + blocks[number - 1], text=True, capture_output=True).stdout
+
+    assert status() == (1, ["load"])
+    psql(1)
+    assert status() == (1, ["fence"])
+    psql(2)
+    assert status() == (1, ["deprecate"])
+    psql(3)
+    assert status() == (1, ["wait"])
+    database.rows("select pgflow.mark_worker_stopped(worker_id) from pgflow.workers")
+    assert status() == (1, ["deploy"])
+    register(database, "q", "fn", [], "new", standby=True)
+    assert status() == (1, ["apply"])
+    psql(6)
+    assert status() == (1, ["confirm"])
+    register(database, "q", "fn", ["v1,a"], "new")
+    assert status() == (0, [])
+    text = ctl("rollout", file, "status")
+    assert text.returncode == 0 and "done" in text.stdout and "now" not in text.stdout
+
+
+def test_sequence_of_a_new_version_names_its_flows(tmp_path):
+    file = write(tmp_path, [
+        {"functionName": "old", "serves": {"flow": "v1"}, "action": "keep-draining", "enabled": True, "startMode": "process"},
+        {"functionName": "new-a", "serves": {"flow": "v2"}, "action": "add", "enabled": True, "startMode": "process"},
+        {"functionName": "new-b", "serves": {"flow": "v2"}, "action": "add", "enabled": True, "startMode": "process"}])
+
+    result = run_ctl("rollout", file, "sql")
+
+    assert result.returncode == 0, result.stderr
+    assert "fence_manifest('June''s first')" in result.stdout
+    assert result.stdout.count("activate_flow(") == 1 and "'v2')" in result.stdout
+    assert "drain_status('v1')" in result.stdout and "retire_flow('v1')" in result.stdout
+    assert ":'" not in result.stdout
+    assert "deprecate_workers" not in result.stdout
+
+
+def test_retire_is_refused_with_the_blockers_until_drained(database, ctl):
+    deploy(database, "v1", "v")
+    database.start_flow("v")
+
+    refused = ctl("retire", "v1")
+    drained = ctl("drain", "v1", "--json")
+    database.rows("select pgflow.cancel_run(run_id, 'enough') from pgflow.runs")
+    deploy(database, "v2", "v")
+    database.rows("select pgflow.activate_flow('v', 'v2', force => true)")
+    waited = ctl("drain", "v1", "--wait")
+    retired = ctl("retire", "v1", "--json")
+    undone = ctl("retire", "v1", "--undo")
+
+    assert refused.returncode == 1 and "1 started runs" in refused.stderr, refused.stderr
+    assert drained.returncode == 1 and json.loads(drained.stdout)["started_runs"] == 1
+    assert waited.returncode == 0 and "safe to retire" in waited.stdout, waited.stderr
+    assert retired.returncode == 0 and json.loads(retired.stdout)["retired_at"] is not None, retired.stderr
+    assert undone.returncode == 0, undone.stderr
+    assert database.value("select retired_at from pgflow.flows where flow_slug = 'v1'") is None
+
+
+def test_unknown_flow_offers_the_nearest(database, ctl):
+    deploy(database, "triage")
+
+    for command in ("retire", "delete", "drain"):
+        result = ctl(command, "triagge")
+        assert result.returncode == 64, command
+        assert "did you mean 'triage'" in result.stderr, result.stderr
+
+
+def test_delete_wants_yes_and_leaves_neighbours_on_a_shared_queue(database, ctl):
+    deploy(database, "mine", routes={"a": "q"})
+    deploy(database, "neighbour", routes={"a": "q"})
+    for flow in ("mine", "neighbour"):
+        database.start_flow(flow)
+
+    asked = ctl("delete", "mine")
+    untouched = database.value("select count(*) from pgflow.flows")
+    deleted = ctl("delete", "mine", "--yes", "--json")
+
+    assert asked.returncode == 1 and "--yes" in asked.stdout, asked.stderr
+    assert untouched == 2
+    assert deleted.returncode == 0, deleted.stderr
+    assert json.loads(deleted.stdout)["runs"] == 1
+    assert [tuple(row) for row in database.rows("select flow_slug from pgflow.runs")] == [("neighbour",)]
+    assert database.value("select count(*) from pgmq.q_q") == 1
+
+
+def test_coverage_functions_and_workers_answer_an_operator(database, ctl):
+    deploy(database, "v1", "v", {"a": "q"})
+    gap = ctl("coverage", "q", "--json")
+    register(database, "q", "fn", ["v1,a"], "old")
+    covered = ctl("coverage", "q")
+
+    assert gap.returncode == 1, gap.stderr
+    assert json.loads(gap.stdout)[0]["step"] == "a"
+    assert covered.returncode == 0, covered.stderr
+    for command in (["functions"], ["workers"], ["aliases"], ["runs"]):
+        result = ctl(*command, "--json")
+        assert result.returncode == 0, (command, result.stderr)
+    assert json.loads(ctl("functions", "--json").stdout)[0]["working"] == 1
