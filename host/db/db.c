@@ -98,8 +98,8 @@ void db_submit(struct db *db, struct call *call)
     lane_put(lane, call);
 }
 
-/* Runs right before the loop waits for its sockets: what was put in one turn
- * leaves together. */
+/* Runs right before the loop waits for its sockets: sends what they did not
+ * take at once, and has them watched for it. */
 static void on_flush(uv_prepare_t *prepare)
 {
     struct db *db = prepare->data;

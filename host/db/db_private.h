@@ -20,7 +20,7 @@ struct db {
     enum db_state state;
     uv_timer_t open_timer;  /* connect_timeout_s */
     uv_timer_t later_timer; /* due at once while the later list is not empty */
-    uv_prepare_t flusher;   /* sends what was put in this turn of the loop */
+    uv_prepare_t flusher;   /* before the loop waits: sends what is left to send */
     int handles_open;
     struct statement listen_statement; /* its sql is owned; NULL: no LISTEN */
     struct lane lanes[LIMIT_DB_CONNECTIONS];

@@ -49,6 +49,12 @@ void result_log_handler(const struct worker *worker, const struct task *task,
     }
 }
 
+/* The detail of the others is the handler's error, or quotes its output. */
+static bool is_about_the_task(enum db_finish_outcome outcome)
+{
+    return outcome == DB_FINISH_AGAIN || outcome == DB_FINISH_LATE || outcome == DB_FINISH_GONE;
+}
+
 void result_log_outcome(const struct worker *worker, const struct task *task,
                         const struct db_finish_answer *answer)
 {
@@ -72,7 +78,7 @@ void result_log_outcome(const struct worker *worker, const struct task *task,
         [DB_FINISH_AGAIN] = LOG_LEVEL_INFO,      [DB_FINISH_LATE] = LOG_LEVEL_WARN,
         [DB_FINISH_GONE] = LOG_LEVEL_INFO,       [DB_FINISH_REFUSED] = LOG_LEVEL_ERROR};
     LOG_AT(levels[answer->outcome], events[answer->outcome], texts[answer->outcome], TASK_FIELDS,
-           LOG_ERROR(answer->detail));
+           LOG_ERROR(is_about_the_task(answer->outcome) ? answer->detail : NULL));
 }
 
 void result_log_release(const struct worker *worker, const struct task *task,

@@ -88,11 +88,15 @@ def test_leaking_handler_finishes_and_hurts_nobody(shared_database, host):
 
 
 def test_death_after_the_answer_costs_nothing(shared_database, host):
+    before = host.log.position()
+
     run = start(shared_database, "die_later")
 
     shared_database.wait_run(run)
     task = shared_database.task(run, "die_later")
     assert (task.attempts_count, task.output) == (1, "answered")
+    # Until then the runner may take the next task, and would die of that.
+    host.log.wait("runner_exit", after=before)
     next_task_is_fine(shared_database, host)
 
 

@@ -2,8 +2,6 @@
 
 import pytest
 
-from lib import database as databases
-
 
 def ran(path):
     return [tuple(line.split()[:4]) for line in path.read_text().splitlines()] if path.exists() else []
@@ -25,10 +23,10 @@ def test_twenty_seconds_without_database_lose_and_repeat_nothing(database, hosts
     runs = start_load(database, path, runs=8, ms=400)
     database.until("select count(*) >= 4 from pgflow.step_tasks where status = 'completed'")
 
-    databases.postgres("stop")
+    database.server("stop")
     host.log.wait("database_lost")
     seconds_pass(20)
-    databases.postgres("start")
+    database.server("start")
 
     for run in runs:
         database.wait_run(run)
@@ -53,7 +51,7 @@ def test_restart_of_postgres_does_not_end_the_host(database, hosts, tmp_path, ve
     database.until("select count(*) >= 2 from pgflow.step_tasks where status = 'completed'")
 
     for verb in verbs:
-        databases.postgres(verb)
+        database.server(verb)
 
     for run in runs:
         database.wait_run(run)
@@ -78,9 +76,9 @@ def test_stop_while_the_database_is_away_still_ends_in_time(database, hosts):
     host = hosts.start("--drain-timeout", "1", queue="chain", plugins=["chain"])
     database.start_flow("chain", {"ms": 60000})
     database.until("select count(*) = 1 from pgflow.step_tasks where status = 'started'")
-    databases.postgres("stop")
+    database.server("stop")
     host.log.wait("database_lost")
 
     host.stop()
 
-    databases.postgres("start")
+    database.server("start")

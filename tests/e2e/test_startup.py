@@ -25,11 +25,11 @@ def test_database_that_is_down_ends_with_69(tmp_path):
 
 
 def test_database_that_comes_up_in_time_is_waited_for(database, hosts):
-    databases.postgres("stop")
+    database.server("stop")
     host = hosts.start("--connect-timeout", "60", queue="noop", plugins=["noop"], wait=False)
     host.log.wait("db_unreachable")
 
-    databases.postgres("start")
+    database.server("start")
 
     host.log.wait("ready")
     host.stop()

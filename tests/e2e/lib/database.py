@@ -119,12 +119,16 @@ class Database:
         found = self.rows((SOURCE / "tests" / "support" / "audit.sql").read_text())
         assert found == [], f"the audit found: {found}"
 
-    def close(self):
+    def server(self, verb):
+        """stop, start, restart or crash the PostgreSQL of this file's tests."""
+        self._disconnect()
+        subprocess.run(["pg-control", verb], check=True, timeout=120)
+
+    def _disconnect(self):
         if self._connection is not None:
             self._connection.close()
+            self._connection = None
+
+    def close(self):
+        self._disconnect()
         administer(f"drop database if exists {self.name} with (force)")
-
-
-def postgres(verb):
-    """stop, start, restart or crash the private PostgreSQL."""
-    subprocess.run(["pg-control", verb], check=True, timeout=120)
