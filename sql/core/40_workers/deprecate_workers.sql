@@ -12,23 +12,33 @@ security definer
 set search_path = ''
 as $$
 declare
-  deprecated int;
+  deprecated int := 0;
+  round int;
 begin
   perform pgflow._check_functions_exist(array(
     select n from unnest(function_names) n
     where not exists (select from pgflow.workers w where w.function_name = n)));
-  with locked as (
-    select w.worker_id
-    from pgflow.workers w
-    where w.function_name = any ($1) and w.stopped_at is null and w.deprecated_at is null
-    order by w.worker_id
-    for no key update
-  )
-  update pgflow.workers w
-  set deprecated_at = greatest(clock_timestamp(), w.started_at)
-  from locked
-  where w.worker_id = locked.worker_id;
-  get diagnostics deprecated = row_count;
+  -- A process that registers anew holds its earlier row, which this waits for. The new row is not
+  -- in the snapshot of the statement that waited, so look again until nothing is found; a
+  -- registration that comes later is superseded.
+  loop
+    with locked as (
+      select w.worker_id
+      from pgflow.workers w
+      where w.function_name = any ($1) and w.stopped_at is null and w.deprecated_at is null
+      order by w.worker_id
+      for no key update
+    )
+    update pgflow.workers w
+    set deprecated_at = greatest(clock_timestamp(), w.started_at)
+    from locked
+    where w.worker_id = locked.worker_id;
+    get diagnostics round = row_count;
+    deprecated := deprecated + round;
+    exit when round = 0 and not exists (
+      select from pgflow.workers w
+      where w.function_name = any ($1) and w.stopped_at is null and w.deprecated_at is null);
+  end loop;
   return deprecated;
 end
 $$;

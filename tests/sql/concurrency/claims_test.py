@@ -1,4 +1,6 @@
 """Interleavings of claims with other sessions, each played once, step by step."""
+import uuid
+
 from conftest import Background, deploy, keys, register
 
 
@@ -65,6 +67,25 @@ def test_deprecation_waits_for_a_claim_in_flight_and_stops_the_next_one(database
     assert deprecation.result() == 1
     assert claimer.claim(worker, "f")[0]["reason"] == "deprecated"
     assert database.violations() == []
+
+
+def test_a_deprecation_reaches_the_row_of_a_host_that_registers_anew_meanwhile(database, sql):
+    deploy(sql, "f", {"a": []})
+    working = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgflow.disable_worker_functions('{fn}')")
+    standing_by = str(uuid.uuid4())
+    host, operator = database.session(), database.session()
+    host.run("begin")
+    assert host.one("select pgflow.register_worker(%s, 'f', 'fn', '{}', standby => true, predecessor => %s)",
+                    standing_by, working) == "registered"
+    deprecation = Background(lambda: operator.one("select pgflow.deprecate_workers('{fn}')"))
+    database.wait_until_blocked(operator.pid())
+
+    host.run("commit")
+
+    assert deprecation.result() == 1
+    assert sql.run("select worker_id::text, stopped_at is not null, deprecated_at is not null from pgflow.workers"
+                   " order by started_at") == [(working, True, False), (standing_by, False, True)]
 
 
 def test_a_claim_that_waited_for_a_deprecation_is_fenced(database, sql):
