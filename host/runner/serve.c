@@ -168,11 +168,12 @@ static void put_result(struct server *server, struct outgoing *out, uint64_t num
     result->output_size = keeps_output ? (uint32_t)call->output.size : 0;
     result->error_size = (uint32_t)call->error_size;
     out->result_header = frame_header_make(
-        FRAME_RESULT, number, sizeof *result + result->output_size + result->error_size);
+        FRAME_RESULT, number, sizeof *result + result->output_size + 1 + result->error_size + 1);
     put_part(out, &out->result_header, sizeof out->result_header);
     put_part(out, result, sizeof *result);
-    put_part(out, call->output.data, result->output_size);
-    put_part(out, call->error, result->error_size);
+    /* With the NUL that stands behind each. */
+    put_part(out, keeps_output ? call->output.data : "", (size_t)result->output_size + 1);
+    put_part(out, call->error, (size_t)result->error_size + 1);
 }
 
 /* STARTED was sent. Was the task taken back before the host could see that? */

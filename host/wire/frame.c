@@ -170,8 +170,10 @@ static bool is_result_whole(const struct frame *frame)
     if (frame->size < sizeof result)
         return false;
     memcpy(&result, frame->body, sizeof result);
-    return has_text(frame->size, sizeof result, (uint64_t)result.output_size + result.error_size) &&
-           result.error_size < LIMIT_ERROR_TEXT;
+    return has_text(frame->size, sizeof result,
+                    (uint64_t)result.output_size + 1 + result.error_size + 1) &&
+           frame->body[sizeof result + result.output_size] == '\0' &&
+           frame->body[frame->size - 1] == '\0' && result.error_size < LIMIT_ERROR_TEXT;
 }
 
 /* Does the body hold what a frame of this type must? NULL: yes. */
@@ -260,7 +262,7 @@ struct frame_result frame_get_result(const struct frame *frame, const char **out
 
     memcpy(&result, frame->body, sizeof result);
     *output = frame->body + sizeof result;
-    *error_text = *output + result.output_size;
+    *error_text = *output + result.output_size + 1;
     return result;
 }
 

@@ -37,7 +37,7 @@ enum frame_type {
     FRAME_READY = 16,   /* struct frame_ready: init is done */
     FRAME_FAILED = 17,  /* text: why this runner cannot start; it exits next */
     FRAME_STARTED = 18, /* no body: the handler of task `number` is about to run */
-    FRAME_RESULT = 19,  /* struct frame_result, output, error text */
+    FRAME_RESULT = 19,  /* struct frame_result, output, error text, a NUL behind each */
     FRAME_SKIPPED = 20, /* no body: task `number` had been taken back and did not run */
     FRAME_LOG = 21,     /* struct frame_log, text; number 0: outside of a task */
     FRAME_CRASH = 22,   /* struct frame_crash: the runner dies of this signal next */
@@ -74,7 +74,7 @@ struct frame_result {
     int64_t retry_after_s;  /* -1: not asked for */
     uint64_t elapsed_us;    /* in the handler */
     uint64_t address_space; /* bytes in use after it; 0: not measured this time */
-    uint32_t output_size;   /* 0: nothing was written */
+    uint32_t output_size;   /* 0: nothing was written. Without the NUL, as is error_size */
     uint32_t error_size;
 };
 

@@ -56,8 +56,8 @@ static void on_done(void *context, struct pool_task *task, const struct pool_res
     record->why = result->why;
     record->was_started = result->started;
     record->died = result->died;
-    record->output = result->output == NULL ? NULL : strndup(result->output, result->output_size);
-    record->error = result->error == NULL ? NULL : strndup(result->error, result->error_size);
+    record->output = result->output == NULL ? NULL : strdup(result->output);
+    record->error = result->error == NULL ? NULL : strdup(result->error);
     record->retry_after_s = result->retry_after_s;
     record->pid = result->pid;
     if (record->then != NULL)
@@ -89,7 +89,7 @@ static void on_line(void *context, const struct pool_line *line)
                                                       .stream = line->stream,
                                                       .level = line->level,
                                                       .pid = line->pid,
-                                                      .text = strndup(line->text, line->size)};
+                                                      .text = strdup(line->text)};
 }
 
 static void on_event(void *context, const struct pool_event *event)

@@ -52,19 +52,19 @@ Test(frame, is_read_with_its_texts)
 {
     struct {
         struct frame_result fixed;
-        char text[12];
-    } body = {{.status = 1, .output_size = 5, .error_size = 7}, "firstsecond!"};
+        char text[14];
+    } body = {{.status = 1, .output_size = 5, .error_size = 7}, "first\0second!"};
     const char *output, *text;
     struct frame_result result;
 
-    feed_frame(FRAME_RESULT, 42, &body, sizeof body.fixed + 12);
+    feed_frame(FRAME_RESULT, 42, &body, sizeof body.fixed + 14);
     cr_assert_eq(frame_reader_next(&reader, &frame, &error), FRAME_NEXT_OK);
     result = frame_get_result(&frame, &output, &text);
 
     cr_assert_eq(frame.number, 42);
     cr_assert_eq(result.status, 1);
-    cr_assert_eq(strncmp(output, "first", 5), 0);
-    cr_assert_eq(strncmp(text, "second!", 7), 0);
+    cr_assert_str_eq(output, "first");
+    cr_assert_str_eq(text, "second!");
     cr_assert_eq(frame_reader_next(&reader, &frame, &error), FRAME_NEXT_NONE);
 }
 
@@ -124,7 +124,7 @@ Test(frame, of_exactly_the_limit_is_read)
 {
     size_t size = frame_max_body(MAX_PAYLOAD);
     char *body = calloc(1, size);
-    struct frame_result fixed = {.output_size = (uint32_t)(size - sizeof fixed)};
+    struct frame_result fixed = {.output_size = (uint32_t)(size - sizeof fixed - 2)};
 
     memcpy(body, &fixed, sizeof fixed);
     feed_frame(FRAME_RESULT, 1, body, size);
@@ -141,6 +141,18 @@ Test(frame, whose_sizes_do_not_add_up_is_broken)
     feed_frame(FRAME_RESULT, 1, &body, sizeof body);
 
     expect_broken("frame of type 19 with 40 bytes: wrong size");
+}
+
+Test(frame, whose_text_has_no_nul_behind_it_is_broken)
+{
+    struct {
+        struct frame_result fixed;
+        char text[4];
+    } body = {{.output_size = 1, .error_size = 1}, "abc"};
+
+    feed_frame(FRAME_RESULT, 1, &body, sizeof body.fixed + 4);
+
+    cr_assert_eq(frame_reader_next(&reader, &frame, &error), FRAME_NEXT_BROKEN);
 }
 
 Test(frame, whose_sizes_overflow_is_broken)
@@ -179,7 +191,7 @@ Test(frame, larger_than_the_buffer_is_received_whole_and_memory_given_back)
 {
     enum { SIZE = 4 * 1024 * 1024 };
     char *text = malloc(SIZE);
-    struct frame_result fixed = {.output_size = SIZE};
+    struct frame_result fixed = {.output_size = SIZE - 2};
     struct frame_header header = frame_header_make(FRAME_RESULT, 3, sizeof fixed + SIZE);
     struct iovec iov[] = {{&header, sizeof header}, {&fixed, sizeof fixed}, {text, SIZE}};
     const char *output, *error_text;
@@ -187,6 +199,7 @@ Test(frame, larger_than_the_buffer_is_received_whole_and_memory_given_back)
     pid_t child;
 
     memset(text, 'x', SIZE);
+    text[SIZE - 2] = text[SIZE - 1] = '\0';
     frame_reader_init(&reader, frame_max_body(SIZE));
     cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     child = fork();
