@@ -13,8 +13,6 @@
 #include "observe/log.h"
 #include "worker/worker.h"
 
-extern char **environ;
-
 /* Wrong use is answered on the terminal, before any log is set up. */
 static int refuse(const struct error *error)
 {
