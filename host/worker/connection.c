@@ -8,6 +8,8 @@
 
 #include "observe/log.h"
 
+enum { DEADLINE_MS_PER_MIB = 1000 };
+
 static void on_up(void *ctx)
 {
     struct worker *worker = ctx;
@@ -51,6 +53,15 @@ static void on_fatal(void *ctx, const struct error *error)
     worker_fail(ctx, error->code, "%s", error->text);
 }
 
+/* PostgreSQL reads, compresses and copies a large output at about 3 MiB a second on a small
+ * machine: a deadline for ordinary payloads would be crossed by every attempt to report one. */
+int connection_deadline_ms(const struct settings *settings)
+{
+    int for_payload = settings->max_payload * DEADLINE_MS_PER_MIB;
+
+    return for_payload > LIMIT_DB_DEADLINE_MS ? for_payload : LIMIT_DB_DEADLINE_MS;
+}
+
 bool connection_open(struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->settings;
@@ -66,6 +77,7 @@ bool connection_open(struct worker *worker, struct error *error)
                     .connections = settings->db_connections,
                     .pooled = settings->pooled,
                     .connect_timeout_s = settings->connect_timeout,
+                    .statement_deadline_ms = connection_deadline_ms(settings),
                     .ctx = worker,
                     .on_up = on_up,
                     .on_down = on_down,

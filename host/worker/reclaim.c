@@ -60,7 +60,8 @@ static void on_released(void *ctx, const struct db_status *status, const int *re
                  LOG_FIELD_INT("count", *released));
     worker->reclaim.state = RECLAIM_NONE;
     if (worker->reclaim.again)
-        uv_timer_start(&worker->reclaim.timer, once_more, LIMIT_DB_DEADLINE_MS, 0);
+        uv_timer_start(&worker->reclaim.timer, once_more,
+                       (uint64_t)connection_deadline_ms(worker->settings), 0);
     worker_wake(worker);
 }
 

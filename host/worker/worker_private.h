@@ -212,6 +212,8 @@ bool runners_create(struct worker *worker, struct error *error) MUST_CHECK;
 
 /* connection.c */
 bool connection_open(struct worker *worker, struct error *error) MUST_CHECK;
+/* Of one statement: LIMIT_DB_DEADLINE_MS, or more where --max-payload allows large results. */
+int connection_deadline_ms(const struct settings *settings);
 /* True when the answer is there. Otherwise says what to do: a permanent refusal has failed the
  * worker already (as `what`); after anything else the caller tries again when the database is up.
  */

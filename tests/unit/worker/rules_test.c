@@ -139,3 +139,11 @@ Test(maintenance, is_not_called_while_the_database_is_away)
 
     cr_assert(not(maintenance_may_run(worker, 1000 * NS_PER_S)));
 }
+
+Test(connection, deadline_grows_with_the_payload_limit)
+{
+    struct settings usual = {.max_payload = 16}, large = {.max_payload = 200};
+
+    cr_assert(eq(int, connection_deadline_ms(&usual), LIMIT_DB_DEADLINE_MS));
+    cr_assert(eq(int, connection_deadline_ms(&large), 200000));
+}
