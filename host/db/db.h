@@ -7,9 +7,9 @@
  * Data flow. A call (calls.h) becomes one statement with its parameters and a
  * Sync behind it, so it is a transaction of its own; it goes to the end of a
  * lane's pipeline and waits for no answer before it: finish and claim put there
- * one after the other cost one round trip. Results come back in order; the first unanswered call
- * has the deadline, and past it the connection is dropped, because a blocking cancel would stop the
- * loop.
+ * one after the other cost one round trip. Results come back in order; the
+ * first unanswered call has the deadline, and past it the connection is
+ * dropped, because a blocking cancel would stop the loop.
  *
  * Lanes. One connection: it does everything. Two: the first is the control
  * lane (heartbeat, LISTEN, maintain, registration), the second the work lane
