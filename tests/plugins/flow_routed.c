@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Two versions of one flow over two shared queues: alias `routed`, concrete slugs
- * `routed_v1` and `routed_v2`, queues `routed_main` (prepare, work; V2: check) and
- * `routed_mail` (deliver). Each step's result names the version that ran it. */
+ * Versions of one flow over two shared queues: alias `routed`, concrete slugs
+ * `routed_v1` to `routed_v3`, queues `routed_main` (prepare, work; from V2 on: check) and
+ * `routed_mail` (deliver). Each step's result names the version that ran it. Built once
+ * more as `routed_v1_patched`: the same slug and shape, another version, other bytes. */
 #include "support.h"
 
 #if ROUTED_VERSION == 1
 #define FLOW_SLUG "routed_v1"
-#define VERSION "1.0.0"
+#ifdef PATCHED
+#define VERSION "1.0.1"
 #else
+#define VERSION "1.0.0"
+#endif
+#elif ROUTED_VERSION == 2
 #define FLOW_SLUG "routed_v2"
 #define VERSION "2.0.0"
+#else
+#define FLOW_SLUG "routed_v3"
+#define VERSION "3.0.0"
 #endif
 
 static int32_t run(void *state, const pgf_call *call)
@@ -36,7 +44,7 @@ static const pgf_step steps[] = {
      .queue = "routed_main",
      .flags = PGF_WANTS_FLOW_INPUT,
      .run = run},
-#if ROUTED_VERSION == 2
+#if ROUTED_VERSION >= 2
     {.slug = "check",
      .deps = after_prepare,
      .queue = "routed_main",
@@ -52,4 +60,5 @@ static const pgf_step steps[] = {
 
 PGF_EXPORT const pgf_module pgflow_module_v1 = {
     PGF_MODULE_HEADER,  .flow_slug = FLOW_SLUG,         .alias = "routed",
-    .version = VERSION, .queue_mode = PGF_QUEUE_ROUTED, .steps = PGF_ARRAY(steps)};
+    .version = VERSION, .queue_mode = PGF_QUEUE_ROUTED, .steps = PGF_ARRAY(steps),
+    .init = moody_init};

@@ -31,4 +31,8 @@ int32_t echo_input(void *state, const pgf_call *call);
  * a test counts how often a handler really ran. */
 void work_as_asked(const pgf_call *call);
 
+/* An init that aborts while the file named by the environment variable MOODY_FILE
+ * (hand it on with --pass-env) exists. */
+int32_t moody_init(const pgf_host *host, void **state);
+
 #endif
