@@ -11,7 +11,7 @@ from .paths import CTL, HOST, PATIENCE, VALGRIND, module
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")
 VALGRIND_COMMAND = (
     "valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite"
-    " --track-fds=no --child-silent-after-fork=yes --trace-children=yes"
+    " --track-fds=no --child-silent-after-fork=yes"
 ).split()
 
 
