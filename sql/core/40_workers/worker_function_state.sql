@@ -1,7 +1,7 @@
 -- What decides whether a worker of this function may start: enabled, and what
 -- explains it. No row: the function is not tracked.
 -- Callers: hosts at startup and while standing by. Locks: none.
-create function pgflow.worker_function_state(function_name text)
+create function pgflow.worker_function_state(name text)
 returns table (enabled boolean, paused_at timestamptz, pause_reason jsonb)
 language sql
 stable

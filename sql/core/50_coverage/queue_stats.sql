@@ -2,7 +2,7 @@
 -- age of the oldest, and tasks in hand. A pair without live task has no row.
 -- Locks: none. Reads every live task of the queue.
 -- Callers: hosts (metrics), operators.
-create function pgflow.queue_stats(queue_name text)
+create function pgflow.queue_stats(queue text)
 returns table (flow_slug text, step_slug text, depth bigint, oldest_age interval, started bigint)
 language sql
 stable
@@ -11,13 +11,13 @@ as $$
   with queued as (
     select t.flow_slug, t.step_slug, count(*) as depth, min(t.queued_at) as oldest
     from pgflow.step_tasks t
-    where t.status = 'queued' and t.queue_name = lower(queue_stats.queue_name)
+    where t.status = 'queued' and t.queue_name = lower(queue_stats.queue)
     group by t.flow_slug, t.step_slug
   ),
   in_hand as (
     select t.flow_slug, t.step_slug, count(*) as started
     from pgflow.step_tasks t
-    where t.status = 'started' and t.queue_name = lower(queue_stats.queue_name)
+    where t.status = 'started' and t.queue_name = lower(queue_stats.queue)
     group by t.flow_slug, t.step_slug
   )
   select p.flow_slug, p.step_slug, coalesce(q.depth, 0),
