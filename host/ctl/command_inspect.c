@@ -1,11 +1,15 @@
 /*
  * pgflowctl inspect FILE.so: what a flow module says of itself, read by a
- * throw-away runner, so that a module that crashes takes nothing along.
+ * throw-away runner, so that a module that crashes takes nothing along; and what
+ * its bytes are called in a deployment manifest.
  */
 #include "ctl/command.h"
 #include "ctl/table.h"
 
 #include "base/buf.h"
+#include "supervise/digest.h"
+#include "supervise/elf_image.h"
+#include "supervise/module_bytes.h"
 #include "supervise/module_file.h"
 
 #include <cjson/cJSON.h>
@@ -32,6 +36,12 @@ struct step_cells {
 struct steps {
     struct step_cells *items;
     size_t count;
+};
+
+/* The names of the file's bytes: hosts register them, manifests list them. */
+struct identity {
+    char build_id[2 * ELF_BUILD_ID_BYTES + 1]; /* "" without one */
+    char sha256[DIGEST_HEX + 1];
 };
 
 static const char *member_text(const cJSON *object, const char *name)
@@ -124,7 +134,8 @@ static void print_steps(const struct steps *steps)
     table_print(stdout, &table, CONDITIONS, table_width());
 }
 
-static bool print_module(const cJSON *module, const char *path, struct error *error)
+static bool print_module(const cJSON *module, const char *path, const struct identity *identity,
+                         struct error *error)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(module, "steps");
     struct steps steps = {.count = (size_t)cJSON_GetArraySize(list)};
@@ -136,7 +147,9 @@ static bool print_module(const cJSON *module, const char *path, struct error *er
         fill_step(&steps.items[i], cJSON_GetArrayItem(list, (int)i));
     buf_init(&options, LIMIT_KIB);
     put_options(&options, cJSON_GetObjectItemCaseSensitive(module, "options"));
-    printf("file     %s\nflow     %s\nalias    %s\nversion  %s\nqueues   %s\noptions  %s\n\n", path,
+    printf("file     %s\nbuild-id %s\nsha256   %s\n", path,
+           *identity->build_id ? identity->build_id : "(none)", identity->sha256);
+    printf("flow     %s\nalias    %s\nversion  %s\nqueues   %s\noptions  %s\n\n",
            member_text(module, "flowSlug"), member_text(module, "alias"),
            *member_text(module, "version") ? member_text(module, "version") : "(none)",
            member_text(module, "queueMode"), options.size > 0 ? options.data : "(defaults)");
@@ -161,22 +174,53 @@ static char *read_descriptor(const char *path, struct error *error)
     return descriptor;
 }
 
+static bool read_identity(struct identity *identity, const char *path, struct error *error)
+{
+    struct module_bytes bytes;
+    struct elf_image image;
+    bool ok = module_bytes_open(&bytes, path, error) &&
+              elf_image_read(&image, bytes.data, bytes.size, error) &&
+              digest_of(bytes.data, bytes.size, identity->sha256, error);
+    if (ok)
+        memcpy(identity->build_id, image.build_id, sizeof identity->build_id);
+    module_bytes_close(&bytes);
+    return ok || error_wrap(error, "%s", path);
+}
+
+/* The descriptor, an object on one line, with three members more at its front. */
+static bool print_json(const char *descriptor, const char *path, const struct identity *identity,
+                       struct error *error)
+{
+    struct buf name;
+    buf_init(&name, LIMIT_MIB);
+    buf_put_json_string(&name, path, strlen(path));
+    bool ok = buf_ok(&name) || error_out_of_memory(error);
+    if (ok)
+        printf("{\"file\":%s,\"buildId\":\"%s\",\"sha256\":\"%s\",%.*s\n", name.data,
+               identity->build_id, identity->sha256, (int)strcspn(descriptor, "\n") - 1,
+               descriptor + 1);
+    buf_free(&name);
+    return ok;
+}
+
+static bool print_text(const char *descriptor, const char *path, const struct identity *identity,
+                       struct error *error)
+{
+    cJSON *module = cJSON_Parse(descriptor);
+    bool ok = module ? print_module(module, path, identity, error)
+                     : error_set(error, ERROR_INTERNAL, "%s: its descriptor cannot be read", path);
+    cJSON_Delete(module);
+    return ok;
+}
+
 int command_inspect(struct invocation *invocation, struct error *error)
 {
     const char *path = invocation->arguments[0];
+    struct identity identity = {0};
     char *descriptor = read_descriptor(path, error);
-    if (!descriptor)
-        return FAILED;
-    bool printed = true;
-    if (invocation->json) {
-        printf("%.*s\n", (int)strcspn(descriptor, "\n"), descriptor);
-    } else {
-        cJSON *module = cJSON_Parse(descriptor);
-        printed = module
-                      ? print_module(module, path, error)
-                      : error_set(error, ERROR_INTERNAL, "%s: its descriptor cannot be read", path);
-        cJSON_Delete(module);
-    }
+    bool printed = descriptor && read_identity(&identity, path, error) &&
+                   (invocation->json ? print_json(descriptor, path, &identity, error)
+                                     : print_text(descriptor, path, &identity, error));
     free(descriptor);
     return printed ? DONE : FAILED;
 }

@@ -23,7 +23,8 @@ const struct command command_table[] = {
         .arguments = "FILE.so",
         .summary = "show what a flow module contains",
         .help = "Loads the module in a throw-away process and shows its descriptor: flow, alias,\n"
-                "queue mode, and each step with its queue. With --json the whole descriptor.\n",
+                "queue mode, and each step with its queue. With --json the whole descriptor.\n"
+                "Its build-id, or else its sha256, is what a deployment manifest names it by.\n",
         .least = 1,
         .most = 1,
         .run = command_inspect,

@@ -58,6 +58,19 @@ def test_inspect_shows_a_module_without_database():
     json.loads(machine.stdout)
 
 
+def test_inspect_names_a_module_as_hosts_register_it(database, hosts):
+    hosts.start(queue="noop", plugins=["noop"])
+    registered = database.value("select info -> 'modules' -> 0 from pgflow.workers")
+
+    text = run_ctl("inspect", module("noop"))
+    machine = json.loads(run_ctl("inspect", module("noop"), "--json").stdout)
+
+    assert machine["buildId"] == registered["buildId"] != ""
+    assert machine["sha256"] == registered["sha256"]
+    assert machine["flowSlug"] == "noop"
+    assert registered["buildId"] in text.stdout and registered["sha256"] in text.stdout
+
+
 def test_inspect_of_a_bad_module_is_78():
     result = run_ctl("inspect", module("wrong_magic"))
 
