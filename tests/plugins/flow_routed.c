@@ -20,6 +20,13 @@
 #define VERSION "3.0.0"
 #endif
 
+static int32_t init(const pgf_host *host, void **state)
+{
+    (void)host;
+    (void)state;
+    return moody_init(FLOW_SLUG);
+}
+
 static int32_t run(void *state, const pgf_call *call)
 {
     (void)state;
@@ -61,4 +68,4 @@ static const pgf_step steps[] = {
 PGF_EXPORT const pgf_module pgflow_module_v1 = {
     PGF_MODULE_HEADER,  .flow_slug = FLOW_SLUG,         .alias = "routed",
     .version = VERSION, .queue_mode = PGF_QUEUE_ROUTED, .steps = PGF_ARRAY(steps),
-    .init = moody_init};
+    .init = init};

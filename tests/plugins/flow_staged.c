@@ -12,6 +12,13 @@
 #define VERSION "2.0.0"
 #endif
 
+static int32_t init(const pgf_host *host, void **state)
+{
+    (void)host;
+    (void)state;
+    return moody_init(FLOW_SLUG);
+}
+
 static int32_t run(void *state, const pgf_call *call)
 {
     (void)state;
@@ -38,4 +45,4 @@ static const pgf_step steps[] = {
 PGF_EXPORT const pgf_module pgflow_module_v1 = {
     PGF_MODULE_HEADER,  .flow_slug = FLOW_SLUG,       .alias = "staged",
     .version = VERSION, .queue_mode = PGF_QUEUE_STEP, .steps = PGF_ARRAY(steps),
-    .init = moody_init};
+    .init = init};

@@ -98,12 +98,16 @@ void work_as_asked(const pgf_call *call)
         append_line(call, path);
 }
 
-int32_t moody_init(const pgf_host *host, void **state)
+int32_t moody_init(const char *flow_slug)
 {
     const char *path = getenv("MOODY_FILE");
-    (void)host;
-    (void)state;
-    if (path != NULL && access(path, F_OK) == 0)
+    FILE *file = path != NULL ? fopen(path, "re") : NULL;
+    if (file == NULL)
+        return 0;
+    char named[128] = {0};
+    size_t size = fread(named, 1, sizeof named - 1, file);
+    fclose(file);
+    if (size == 0 || strcmp(named, flow_slug) == 0)
         abort();
     return 0;
 }

@@ -31,8 +31,8 @@ int32_t echo_input(void *state, const pgf_call *call);
  * a test counts how often a handler really ran. */
 void work_as_asked(const pgf_call *call);
 
-/* An init that aborts while the file named by the environment variable MOODY_FILE
- * (hand it on with --pass-env) exists. */
-int32_t moody_init(const pgf_host *host, void **state);
+/* For an init: aborts while the file named by the environment variable MOODY_FILE (hand it
+ * on with --pass-env) exists and is empty or holds this slug alone, without a newline. */
+int32_t moody_init(const char *flow_slug);
 
 #endif
