@@ -3,9 +3,9 @@
 -- at once, and the worker's function is paused in the same transaction, last.
 --
 -- Still held: read_ct as this read left it, tested in the update itself, so that
--- the lease of another worker that has re-read a message stays untouched. A
--- caller that gave no read_cts (check_reads false) gets its queued tasks reset.
--- busy and foreign messages keep what their outcome asks for.
+-- the lease of another worker that has re-read a message stays untouched, whatever
+-- the outcome. A caller that gave no read_cts (check_reads false) gets its queued
+-- tasks reset. busy and foreign messages get what their outcome asks for.
 --
 -- Returns the rows of the whole batch: unsupported ones with their pairs; tasks
 -- that would have been started as 'held', reason 'unsupported_batch' (so are the
@@ -32,9 +32,9 @@ begin
     from unnest($1) i
     where m.msg_id = i.msg_id
       and i.present
+      and (not $5 or m.read_ct + $2 = i.read_ct)
       and case when i.outcome in ('busy', 'foreign') then coalesce(i.visible_at, $3) is not null
-               when $5 then m.read_ct + $2 = i.read_ct
-               else i.outcome <> 'stale' end
+               else $5 or i.outcome <> 'stale' end
     $query$, pgmq.format_table_name(queue_name, 'q'))
   using items, bump, rest_at, moment, check_reads;
   perform pgflow._notify(array[queue_name]);
