@@ -1,6 +1,7 @@
 #include "worker/guard.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "observe/log.h"
@@ -28,6 +29,35 @@ static void put_unsupported(const struct db_claim *claim, struct buf *ids, struc
     }
 }
 
+/* What the host carries, so that a stray one is found by its log line alone. */
+static void put_modules(const struct worker *worker, struct buf *modules)
+{
+    for (size_t i = 0; i < worker->module_count; i++) {
+        const struct deployment *deployment = worker->modules[i].deployment;
+        bool has_id = deployment->build_id[0] != '\0';
+        buf_printf(modules, "%s%s=%s", i == 0 ? "" : " ", deployment->flow,
+                   has_id ? deployment->build_id : deployment->sha256);
+    }
+}
+
+static void log_guard(const struct worker *worker, const char *ids, const char *pairs)
+{
+    char host[256] = "";
+    struct buf modules;
+
+    (void)gethostname(host, sizeof host - 1);
+    buf_init(&modules, LIMIT_LOG_VALUE);
+    put_modules(worker, &modules);
+    log_fatal("unsupported",
+              "the queue holds work that this host has no handler for; nothing of the batch was "
+              "started, the function is paused",
+              LOG_QUEUE(worker->queue), LOG_WORKER(worker->identity.id),
+              LOG_FIELD_TEXT("function", worker->function), LOG_FIELD_TEXT("msg_ids", ids),
+              LOG_FIELD_TEXT("pairs", pairs), LOG_FIELD_TEXT("host", host),
+              LOG_FIELD_INT("pid", getpid()), LOG_FIELD_TEXT("modules", modules.data));
+    buf_free(&modules);
+}
+
 bool guard_report(struct worker *worker, const struct db_claim *claim)
 {
     struct buf ids, pairs;
@@ -37,13 +67,7 @@ bool guard_report(struct worker *worker, const struct db_claim *claim)
     put_unsupported(claim, &ids, &pairs);
     bool unsupported = ids.size > 0;
     if (unsupported) {
-        log_fatal(
-            "unsupported",
-            "the queue holds work that this host has no handler for; nothing of the batch was "
-            "started, the function is paused",
-            LOG_QUEUE(worker->queue), LOG_WORKER(worker->identity.id),
-            LOG_FIELD_TEXT("function", worker->function), LOG_FIELD_TEXT("msg_ids", ids.data),
-            LOG_FIELD_TEXT("pairs", pairs.data));
+        log_guard(worker, ids.data, pairs.data);
         worker_fail(worker, ERROR_CONFIG,
                     "queue %s holds work of %s, which no given module can do. Start the host with "
                     "those modules too, or repair the route; then enable the function again: "

@@ -69,6 +69,7 @@ static void on_state(void *ctx, const struct db_status *status,
         return;
     }
     startup_report_disabled(worker, state);
+    worker->standby.is_explained = true;
     if (worker->settings->check && !worker->settings->exit_if_disabled)
         next(worker, STARTUP_DEPLOY); /* told, not waited for */
     else

@@ -77,6 +77,7 @@ struct activation {
 
 struct standby {
     bool call_is_out;
+    bool is_explained; /* the log says why it stands by */
 };
 
 struct claim_loop {
