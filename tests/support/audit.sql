@@ -102,7 +102,8 @@ where s.status = 'completed' and s.completed_tasks <> s.tasks
 union all
 select 'a completed map has one output a task', s.subject
 from state s join pgflow.steps d on d.flow_slug = s.flow_slug and d.step_slug = s.step_slug
-where s.status = 'completed' and d.step_type = 'map' and jsonb_array_length(s.output) <> s.initial_tasks
+where s.status = 'completed' and d.step_type = 'map'
+  and jsonb_array_length(case jsonb_typeof(s.output) when 'array' then s.output end) is distinct from s.initial_tasks
 union all
 select 'a claim number counts every claim, release and recovery', t.subject
 from task t

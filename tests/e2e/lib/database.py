@@ -60,7 +60,8 @@ class Database:
 
     def _rows(self, sql, parameters):
         with self._cursor() as cursor:
-            cursor.execute(sql, parameters)
+            # Without parameters a % is a %.
+            cursor.execute(sql, parameters or None)
             return cursor.fetchall() if cursor.description else []
 
     def row(self, sql, *parameters):
