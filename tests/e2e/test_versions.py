@@ -38,7 +38,8 @@ def test_run_of_the_old_version_finishes_on_hosts_that_carry_both(database, host
     database.rows("select pgflow.disable_worker_functions(array(select function_name from pgflow.worker_functions))")
     database.rows("select pgflow.deprecate_workers(array(select function_name from pgflow.worker_functions))")
     for host in old:
-        assert host.wait() == 0
+        # 69: it had stopped for the disable, and was deprecated before its row in stand-by was there.
+        assert host.wait() in (0, 69)
     for queue in (MAIN, MAIL):
         hosts.start(queue=queue, plugins=BOTH, wait=False)
 

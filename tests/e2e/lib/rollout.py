@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 import threading
-import time
 
 import psycopg2
 
@@ -56,23 +55,26 @@ class Supervisor:
 
     def __init__(self, start):
         self._start = start
-        self._ended = threading.Event()
+        self._ended = False
         self._changed = threading.Condition()
         self.programs = []
         self._thread = threading.Thread(target=self._supervise, daemon=True)
         self._thread.start()
 
     def _supervise(self):
-        while not self._ended.is_set():
-            program = self._start()
-            with self._changed:
-                self.programs.append(program)
-                self._changed.notify_all()
-            while program.running():
+        while self._start_one():
+            while self.programs[-1].running():
                 try:
-                    program.wait(1)
+                    self.programs[-1].wait(1)
                 except AssertionError:
                     continue
+
+    def _start_one(self):
+        with self._changed:
+            if not self._ended:
+                self.programs.append(self._start())
+                self._changed.notify_all()
+            return not self._ended
 
     def nth(self, number):
         """The host of the nth start, counted from 1; waits for that start."""
@@ -92,8 +94,8 @@ class Supervisor:
         return self.nth(count + 1)
 
     def end(self):
-        self._ended.set()
         with self._changed:
+            self._ended = True
             for program in self.programs:
                 program.kill()
         self._thread.join(PATIENCE)
@@ -149,12 +151,3 @@ def flows_of_runs(path):
     for flow, _, run, _ in ran(path):
         flows[run].add(flow)
     return flows
-
-
-def wait_for(question, patience=PATIENCE):
-    """Ask until the answer is true, and give it."""
-    end = time.monotonic() + patience
-    while not (answer := question()):
-        assert time.monotonic() < end, f"still {answer!r} after {patience:.0f} s"
-        time.sleep(0.02)
-    return answer
