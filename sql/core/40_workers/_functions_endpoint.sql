@@ -1,9 +1,11 @@
 -- Where worker functions are invoked, and with which key; nulls when unknown.
 --
--- The settings pgflow.functions_url and pgflow.functions_key win. Otherwise the
--- local stack's gateway when is_local(), or the project's address, and the key,
--- from vault.decrypted_secrets (supabase_project_id, supabase_service_role_key)
--- where that exists.
+-- The settings pgflow.functions_url and pgflow.functions_key, both or none.
+-- Otherwise the local stack's gateway when is_local(), or the project's address, and
+-- the key, from vault.decrypted_secrets (supabase_project_id,
+-- supabase_service_role_key) where that exists. Never the one from there and the
+-- other from here: any session may set an address, and the vault's key must not be
+-- sent to it.
 -- Caller: ensure_workers. Locks: none.
 create function pgflow._functions_endpoint(out url text, out key text)
 language plpgsql
@@ -14,17 +16,18 @@ declare
 begin
   url := nullif(current_setting('pgflow.functions_url', true), '');
   key := nullif(current_setting('pgflow.functions_key', true), '');
+  if url is not null or key is not null then
+    return;
+  end if;
+
   if to_regclass('vault.decrypted_secrets') is not null then
     execute 'select
         max(s.decrypted_secret) filter (where s.name = ''supabase_project_id''),
-        coalesce($1, max(s.decrypted_secret) filter (where s.name = ''supabase_service_role_key''))
+        max(s.decrypted_secret) filter (where s.name = ''supabase_service_role_key'')
       from vault.decrypted_secrets s'
-    using key
     into project, key;
   end if;
-  url := coalesce(
-    url,
-    case when pgflow.is_local() then 'http://kong:8000/functions/v1' end,
-    'https://' || project || '.supabase.co/functions/v1');
+  url := case when pgflow.is_local() then 'http://kong:8000/functions/v1'
+              else 'https://' || project || '.supabase.co/functions/v1' end;
 end
 $$;

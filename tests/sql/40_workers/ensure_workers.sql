@@ -1,7 +1,7 @@
 -- ensure_workers and the cron names. net, cron and vault are small stand-ins with
 -- the signatures of pg_net, pg_cron and the vault: none of them can be installed here.
 begin;
-select plan(22);
+select plan(25);
 insert into pgflow.worker_functions (function_name, start_mode, enabled, last_invoked_at) values
   ('due', 'http', true, null), ('long_ago', 'http', true, '2020-01-01'), ('just_now', 'http', true, clock_timestamp()),
   ('off', 'http', false, null), ('served', 'http', true, null), ('host', 'process', true, null);
@@ -44,6 +44,15 @@ create table vault.decrypted_secrets (name text, decrypted_secret text);
 insert into vault.decrypted_secrets values ('supabase_project_id', 'abc'), ('supabase_service_role_key', 'k');
 select results_eq('select * from pgflow._functions_endpoint()',
   $$values ('https://abc.supabase.co/functions/v1', 'k')$$, 'the vault names project and key');
+set local pgflow.functions_url = 'http://elsewhere.test';
+select results_eq('select * from pgflow._functions_endpoint()', $$values ('http://elsewhere.test', null::text)$$,
+  'its key is never sent to an address that a session has set');
+set local pgflow.functions_url = '';
+set local pgflow.functions_key = 'mine';
+select results_eq('select * from pgflow._functions_endpoint()', $$values (null::text, 'mine')$$, 'nor is another key to its address');
+update pgflow.worker_functions set enabled = true, last_invoked_at = null where function_name = 'due';
+select is((select bool_or(invoked) from pgflow.ensure_workers()), false, 'half an endpoint is none');
+set local pgflow.functions_key = '';
 
 -- cron
 select is(pgflow.setup_ensure_workers_cron(), 'Nothing scheduled: pg_cron is not installed', 'without pg_cron: a notice');
