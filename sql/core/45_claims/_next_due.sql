@@ -1,6 +1,6 @@
 -- When the next message of a queue is visible; null: it has none. In the past:
 -- there is work. One probe of the index on vt, so a million delayed messages cost
--- nothing. after: only messages due later than that.
+-- nothing. after: only messages due then or later.
 -- Takes no lock and no transaction id.
 -- Callers: the claims. Errors: 42P01, no such queue.
 create function pgflow._next_due(queue_name text, after timestamptz default '-infinity')
@@ -14,7 +14,7 @@ as $$
 declare
   due timestamptz;
 begin
-  execute format('select m.vt from pgmq.%I m where m.vt > $1 order by m.vt limit 1',
+  execute format('select m.vt from pgmq.%I m where m.vt >= $1 order by m.vt limit 1',
                  pgmq.format_table_name(queue_name, 'q'))
   using after
   into due;

@@ -1,6 +1,6 @@
 -- Who may claim, and the claim that finds nothing.
 begin;
-select plan(23);
+select plan(25);
 select pgflow_test.chain('f');
 select pgflow.register_worker(pgflow_test.w(1), 'f', 'fn', pgflow_test.pairs('f/a'));
 select pgflow.start_flow('f', '{}');
@@ -41,6 +41,11 @@ select pgmq.purge_queue('f');
 select results_eq('select * from pg_temp.empty()', $$values ('empty', null::bigint)$$, 'an empty queue has nothing due');
 select results_eq($$select queue_name, msg_id, reason from pgflow.read_and_claim_tasks('F', 1, 5, pgflow_test.w(1))$$,
   $$values ('f', null::bigint, null::text)$$, 'the row names the queue');
+
+select pgmq.send('f', '{}'::jsonb, 'infinity'::timestamptz);
+select results_eq('select * from pg_temp.empty()', $$values ('empty', null::bigint)$$, 'a message that is put off for ever is never due');
+select pgmq.send('f', '{}'::jsonb, '-infinity'::timestamptz);
+select is((select outcome from pg_temp.empty()), 'foreign', 'one that was always due is seen');
 
 -- errors
 select throws_ok($$select pgflow.read_and_claim_tasks('f', 0, 5, pgflow_test.w(1))$$, '22023', null, 'qty 0 is refused');
