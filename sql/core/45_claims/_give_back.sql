@@ -24,7 +24,7 @@ begin
         recover_at = null,
         attempts_count = greatest(t.attempts_count - 1, 0),
         claim_no = t.claim_no + 1,
-        released_count = t.released_count + g.started::int
+        released_count = t.released_count + coalesce(g.started, false)::int
     from unnest(run_ids, step_slugs, task_indexes, handler_started)
            with ordinality as g(run_id, step_slug, task_index, started, place)
     where t.run_id = any (array[g.run_id]) and t.step_slug = g.step_slug and t.task_index = g.task_index

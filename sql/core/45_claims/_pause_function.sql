@@ -33,8 +33,9 @@ as $$
   from reason r
   on conflict (function_name) do update
   set enabled = false,
-      paused_at = excluded.paused_at,
+      -- Not before the fence that touched the row last: apply_manifest asks which came later.
+      paused_at = greatest(excluded.paused_at, f.updated_at),
       pause_reason = excluded.pause_reason,
-      updated_at = clock_timestamp()
+      updated_at = greatest(excluded.paused_at, f.updated_at)
   where f.enabled
 $$;

@@ -1,6 +1,6 @@
 -- The guard: one unsupported message in a batch.
 begin;
-select plan(39);
+select plan(40);
 select pgflow.ensure_deployment(pgflow_test.deployment('v1', null, 'routed', '{a,b}', '{"a": "q", "b": "q"}'));
 select pgflow.ensure_deployment(pgflow_test.deployment('v2', null, 'routed', '{a,b}', '{"a": "q", "b": "q"}'));
 select pgflow.register_worker(pgflow_test.w(1), 'q', 'fn', pgflow_test.pairs('v1/a', 'v1/b'), '{"pid": 7}');
@@ -61,6 +61,12 @@ select ok((select vt <= clock_timestamp() from pgmq.q_solo), 'the batch is visib
 delete from pgflow.worker_functions where function_name = 'fn3';
 select is((select outcome from pgflow.read_and_claim_tasks('solo', 1, 5, pgflow_test.w(3))), 'unsupported', 'a function without a row');
 select results_eq($$select enabled, paused_at is not null from pgflow.worker_functions where function_name = 'fn3'$$, $$values (false, true)$$, 'gets a paused one');
+
+delete from pgflow.worker_functions where function_name = 'fn3';
+insert into pgflow.worker_functions (function_name, updated_at) values ('fn3', '2100-01-01');
+select pgflow.read_and_claim_tasks('solo', 1, 5, pgflow_test.w(3));
+select results_eq($$select paused_at, updated_at from pgflow.worker_functions where function_name = 'fn3'$$,
+  $$values ('2100-01-01'::timestamptz, '2100-01-01'::timestamptz)$$, 'a pause is never before the change that it follows');
 
 -- a started task outside the pairs is busy, not unsupported
 select pgflow.track_worker_function('fn4', 'process');

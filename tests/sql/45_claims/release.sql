@@ -1,5 +1,5 @@
 begin;
-select plan(27);
+select plan(29);
 select pgflow.create_flow('f'), pgflow.add_step('f', 'each', step_type => 'map');
 select pgflow.register_worker(pgflow_test.w(1), 'f', 'fn', pgflow_test.pairs('f/each'));
 select pgflow.register_worker(pgflow_test.w(2), 'f', 'fn', pgflow_test.pairs('f/each'));
@@ -34,6 +34,12 @@ select throws_ok($$select pg_temp.release(1, '{1}', '{1,2}', '{f}')$$, '22023', 
   'arrays of different length are refused');
 select throws_ok($$select pg_temp.release(1, '{1}', '{1}', '{f,f}')$$, '22023', null, 'so is started of another length');
 select throws_ok($$select pg_temp.release(1, '{1}', '{1}', '{f}', -1)$$, '22023', null, 'and a negative delay');
+
+select pgflow_test.show_all('f');
+select count(*) from pgflow.read_and_claim_tasks('f', 100, 5, pgflow_test.w(1)) where task_index = 0;
+select results_eq($$select r.* from pgflow.step_tasks t cross join pg_temp.release(1, '{1}', array[t.claim_no], '{null}') r where t.task_index = 1$$,
+  $$values (1, 'released')$$, 'a release that does not say whether the handler had started is one');
+select is((select released_count from pgflow.step_tasks where task_index = 1), 1, 'and counts no start');
 
 -- a message that is gone is sent anew
 select pgmq.delete('f', (select msg_id from claim where task_index = 5));
