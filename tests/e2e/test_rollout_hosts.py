@@ -258,11 +258,11 @@ def test_guard_whose_answer_was_lost_has_paused_once_and_burnt_nothing(compiled,
     runs = start_runs(database, {"file": str(path)}, routed_v1=2, routed_v2=3)
     assert proxy.lost.wait(PATIENCE)
     paused = function(database)
-    alone.log.wait("standby")
+    why = alone.log.wait("disabled")
 
+    assert "routed_v2" in why["pause_reason"] and "enable_worker_function" in why["msg"]
     assert paused.paused_at is not None and function(database) == paused
     assert alone.log.find("unsupported") == []
-    assert "routed_v2" in alone.said() and "enable_worker_function" in alone.said()
     nothing_was_burnt(database, 5)
     alone.stop()
     database.rows("select pgflow.enable_worker_function(%s)", FUNCTION)
