@@ -3,6 +3,7 @@
 
 option(PGFLOW_ASAN "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 option(PGFLOW_COVERAGE "Build with coverage counters" OFF)
+option(PGFLOW_FUZZ "Build the fuzzers (clang) in place of the tests" OFF)
 option(PGFLOW_TESTS "Build the tests" ON)
 
 set(CMAKE_C_STANDARD 17)
@@ -32,6 +33,11 @@ if(PGFLOW_ASAN)
   add_compile_definitions(PGFLOW_SANITIZED)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined
                       -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+elseif(PGFLOW_FUZZ)
+  add_compile_definitions(PGFLOW_SANITIZED)
+  add_compile_options(-O1 -fsanitize=fuzzer-no-link,address,undefined
+                      -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 else()
   target_compile_options(pgflow_flags INTERFACE -fstack-protector-strong)

@@ -198,6 +198,12 @@ static size_t edit_distance(const char *a, const char *b)
     return rows[height % 3][columns];
 }
 
+const char *text_shown(const char *text)
+{
+    bool is_url = strstr(text, "://") != NULL || strstr(text, "password=") != NULL;
+    return is_url ? "(a database URL, not shown; it goes with --database)" : text;
+}
+
 const char *text_nearest(const char *name, const char *const *names, size_t count)
 {
     const char *nearest = NULL;

@@ -46,6 +46,11 @@ size_t text_clean(char *out, size_t out_size, const char *text, size_t size);
  * sequence in two. */
 size_t text_utf8_prefix(const char *text, size_t size, size_t maximum);
 
+/* The text, or words in its place when it looks like a database URL: what was
+ * given where no URL belongs is quoted in error messages, and may hold a
+ * password. */
+const char *text_shown(const char *text);
+
 /* The one of `names` nearest to `name` by edit distance (ASCII case ignored),
  * for "did you mean": at most LIMIT_NEAREST_DISTANCE edits and at most a third
  * of the longer name. NULL when nothing is near. */

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* The names of all options are shorter than this. */
 enum { NAME_SIZE = 64 };
 
@@ -33,9 +35,10 @@ static bool refuse_argument(const char *argument, struct error *error)
         return error_set(error, ERROR_USAGE,
                          "unknown option %s; options are written out, as in --queue; --help lists "
                          "all",
-                         argument);
+                         text_shown(argument));
     return error_set(error, ERROR_USAGE,
-                     "unexpected argument '%s'; a module is given as --plugin FILE", argument);
+                     "unexpected argument '%s'; a module is given as --plugin FILE",
+                     text_shown(argument));
 }
 
 bool option_layer_read_arguments(struct option_layer *layer, int argc, char *const argv[],

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 
 static void *field_of(struct settings *settings, const struct option_spec *spec)
 {
@@ -50,7 +51,7 @@ static bool store_number(int *field, const struct option_spec *spec,
     bool digits = *text == '-' || (*text >= '0' && *text <= '9');
     if (!digits || *end != '\0')
         return error_set(error, ERROR_USAGE, "%s: '%s' is no whole number; give %d to %d",
-                         values->origin, text, spec->min, spec->max);
+                         values->origin, text_shown(text), spec->min, spec->max);
     if (errno == ERANGE || number < spec->min || number > spec->max)
         return error_set(error, ERROR_USAGE, "%s: %s is out of range; give %d to %d",
                          values->origin, text, spec->min, spec->max);
@@ -66,7 +67,7 @@ static bool store_switch(bool *field, const struct option_values *values, struct
     if (!on && strcmp(text, "0") != 0 && strcmp(text, "false") != 0)
         return error_set(error, ERROR_USAGE,
                          "%s: '%s' is neither on nor off; give 1, 0, true or false", values->origin,
-                         text);
+                         text_shown(text));
     *field = on;
     return true;
 }
@@ -90,7 +91,7 @@ static bool store_choice(int *field, const struct option_spec *spec,
                    spec->choices[i]);
     }
     (void)error_set(error, ERROR_USAGE, "%s: '%s' is unknown; give %s", values->origin,
-                    values->items[0], words.data);
+                    text_shown(values->items[0]), words.data);
     buf_free(&words);
     return false;
 }

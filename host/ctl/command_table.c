@@ -204,7 +204,8 @@ bool command_unknown(const char *name, struct error *error)
         names[i] = command_table[i].name;
     const char *near = text_nearest(name, names, command_count);
     if (near)
-        return error_set(error, ERROR_USAGE, "unknown command '%s'; did you mean '%s'?", name,
-                         near);
-    return error_set(error, ERROR_USAGE, "unknown command '%s'; pgflowctl --help lists all", name);
+        return error_set(error, ERROR_USAGE, "unknown command '%s'; did you mean '%s'?",
+                         text_shown(name), near);
+    return error_set(error, ERROR_USAGE, "unknown command '%s'; pgflowctl --help lists all",
+                     text_shown(name));
 }

@@ -136,7 +136,7 @@ static bool read_next(struct reader *reader, struct error *error)
     }
     if (word[1] != '-')
         return error_set(error, ERROR_USAGE, "unknown option '%s'; options begin with two dashes",
-                         word);
+                         text_shown(word));
     return read_option(reader, word, error);
 }
 
@@ -184,7 +184,7 @@ bool invocation_number(const struct invocation *invocation, const char *option, 
     long value = strtol(text, &end, 10);
     if (*text == '\0' || *end != '\0' || value < least || value > most)
         return error_set(error, ERROR_USAGE, "--%s '%s': give a whole number from %d to %d", option,
-                         text, least, most);
+                         text_shown(text), least, most);
     *number = (int)value;
     return true;
 }

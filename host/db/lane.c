@@ -243,6 +243,11 @@ static void take_notifications(struct lane *lane)
         db_notified(lane->db);
 }
 
+static bool is_copy(ExecStatusType status)
+{
+    return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
+}
+
 /* Calls end at their Sync: an error may still come between the last row and the
  * commit. */
 static void take_result(struct lane *lane, PGresult *result)
@@ -253,7 +258,11 @@ static void take_result(struct lane *lane, PGresult *result)
         return;
     }
     lane->empty_results = 0;
-    if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
+    if (is_copy(PQresultStatus(result))) {
+        /* libpq would answer this for ever. */
+        PQclear(result);
+        lane_drop(lane, "the server's answers are out of step", false);
+    } else if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
         PQclear(result);
         answer_head(lane);
     } else {

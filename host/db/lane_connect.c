@@ -7,6 +7,7 @@
 #include "db/db_private.h"
 #include "db/lane.h"
 #include "db/resolve.h"
+#include "db/result.h"
 #include "db/sqlstate.h"
 #include "observe/log.h"
 
@@ -183,6 +184,12 @@ static const struct statement isolation_statement = {
     .sql = "select pg_catalog.current_setting('transaction_isolation')",
 };
 
+static bool says_read_committed(const PGresult *result)
+{
+    const char *level = PQntuples(result) == 1 ? result_text(result, 0, 0) : NULL;
+    return level && strcmp(level, "read committed") == 0;
+}
+
 static void greeting_answered(struct call *call, const struct db_status *status, PGresult *result)
 {
     struct lane *lane = call->ctx;
@@ -191,7 +198,7 @@ static void greeting_answered(struct call *call, const struct db_status *status,
     if (call->statement == &check_client_statement)
         own.outcome = DB_OK;
     if (call->statement == &isolation_statement && own.outcome == DB_OK &&
-        strcmp(PQgetvalue(result, 0, 0), "read committed") != 0) {
+        !says_read_committed(result)) {
         own =
             (struct db_status){.outcome = DB_ERROR,
                                .permanent = true,

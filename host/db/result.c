@@ -71,11 +71,14 @@ bool result_texts(const PGresult *result, int row, int column, struct db_texts *
         return false;
     char *out = (char *)(items + most);
     size_t count = 0;
-    for (from++; *from && *from != '}'; from += *from == ',') {
+    for (from++; *from && *from != '}'; from++) {
         bool is_null = false;
         items[count] = out;
         from = read_element(from, &out, &is_null);
         count += !is_null;
+        /* Not as PostgreSQL prints it: `{""x}` has more elements than commas. */
+        if (*from != ',')
+            break;
     }
     *texts = (struct db_texts){(const char *const *)items, count};
     return true;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 
@@ -67,6 +68,15 @@ static bool read_step(struct deployment_step *step, const cJSON *json,
     return true;
 }
 
+/* The database ignores case, too. */
+static bool is_known(const struct deployment *deployment, const char *slug)
+{
+    for (size_t i = 0; i < deployment->step_count; i++)
+        if (strcasecmp(deployment->steps[i].slug, slug) == 0)
+            return true;
+    return false;
+}
+
 static bool read_steps(struct deployment *deployment, const cJSON *steps,
                        const struct registry_module *module, struct error *error)
 {
@@ -84,6 +94,8 @@ static bool read_steps(struct deployment *deployment, const cJSON *steps,
 
         if (!read_step(step, item, module, error))
             return false;
+        if (is_known(deployment, step->slug))
+            return refuse(module, "list of steps", error);
         step->deployment = deployment;
         step->index = (uint32_t)deployment->step_count++;
     }

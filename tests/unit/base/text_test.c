@@ -95,6 +95,13 @@ Test(text, prefix_never_cuts_a_character)
     cr_assert(eq(sz, text_utf8_prefix(text, 6, 2), 1));
 }
 
+Test(text, a_database_url_is_never_shown)
+{
+    cr_assert(eq(str, (char *)text_shown("./flow.so"), "./flow.so"));
+    cr_assert(eq(ptr, strstr(text_shown("postgres://u:s3cret@h/d"), "s3cret"), NULL));
+    cr_assert(eq(ptr, strstr(text_shown("host=h password=s3cret"), "s3cret"), NULL));
+}
+
 Test(text, offers_the_nearest_name)
 {
     static const char *const names[] = {"migrate", "inspect", "start", "runs", "run"};

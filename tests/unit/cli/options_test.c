@@ -223,6 +223,16 @@ Test(options, refuse_what_cannot_be_read)
     assert_refused("cannot open '/nowhere/at/all': No such file");
 }
 
+Test(options, a_url_in_the_wrong_place_is_not_shown)
+{
+    cr_assert(not(READ(no_environment, "--plugin", "--database", "postgres://u:s3cret@h/d")));
+    assert_refused("a database URL, not shown");
+    cr_assert(eq(ptr, strstr(error.text, "s3cret"), NULL), "%s", error.text);
+    cr_assert(not(READ(no_environment, "-d=postgres://u:s3cret@h/d")));
+    assert_refused("not shown");
+    cr_assert(eq(ptr, strstr(error.text, "s3cret"), NULL), "%s", error.text);
+}
+
 Test(options, error_names_the_line_of_the_config)
 {
     char *path = config_file("plugin = a.so\nconcurrency = many\n");

@@ -96,6 +96,21 @@ Test(connection, an_error_at_commit_is_an_error_of_the_call)
     fixture_close(&fixture);
 }
 
+/* libpq answers a COPY that nobody reads for ever; no function of ours starts one. */
+Test(connection, a_copy_that_nobody_asked_for_costs_the_connection)
+{
+    struct answer answer = {0};
+    fixture_up(&fixture, fixture_config(&fixture));
+
+    fixture_send(&fixture, &answer, "copy (select 1) to stdout", NULL);
+    UNTIL(&fixture, answer.count == 1);
+    UNTIL(&fixture, fixture.ups == 2);
+
+    cr_assert(eq(int, answer.outcome, DB_LOST));
+    cr_assert(eq(str, fixture.reason, "the server's answers are out of step"));
+    fixture_close(&fixture);
+}
+
 Test(connection, a_lost_backend_loses_the_call_and_comes_back)
 {
     struct answer lost = {0};

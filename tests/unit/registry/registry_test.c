@@ -209,6 +209,14 @@ Test(registry, refuses_descriptors_that_are_not_what_the_runner_prints)
     cr_assert(eq(sz, registry_count(registry), 0));
 }
 
+Test(registry, refuses_a_flow_that_names_a_step_twice)
+{
+    cr_assert(not(add("./a.so", FLOW("hello", "hello", "flow",
+                                     STEP("greet", "hello") "," STEP("Greet", "hello")))));
+
+    assert_refused(ERROR_CONFIG, "has no valid list of steps");
+}
+
 Test(registry, finds_every_pair_among_thousands)
 {
     char descriptor[64 * 1024], file[32];
