@@ -50,7 +50,8 @@ begin
     ready := '{}';
   end loop;
 
-  failed := failed || pgflow._close_runs(closed);
+  failed := failed || pgflow._close_runs(case when cardinality(failed) = 0 then closed else array(
+    select c from unnest(closed) c where c.run_id <> all (array(select f.run_id from unnest(failed) f))) end);
   if cardinality(failed) > 0 then
     opened := pgflow._fail_runs(failed, opened);
     select c.queue_names, c.message_ids into dead_queues, dead_messages

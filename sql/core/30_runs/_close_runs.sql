@@ -40,7 +40,7 @@ begin
   end;
 
   if cardinality(run_ids) = 1 then
-    return array[pgflow._fail_last_leaf(run_ids[1], cardinality(closed))];
+    return array[pgflow._fail_last_leaf(run_ids[1])];
   end if;
   foreach run in array run_ids loop
     failed := failed || pgflow._close_runs(array(select c from unnest(closed) c where c.run_id = run));

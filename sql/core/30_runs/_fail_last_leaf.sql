@@ -1,7 +1,7 @@
--- Ends a run whose output does not fit jsonb: the leaf step that completed last fails instead, so that the reason has
--- a place; its task keeps its output. steps: how many steps this call finished. Returns the failed step.
+-- Fails the leaf step that completed last, in a run whose output does not fit jsonb, so that the reason has a place; its
+-- task keeps its output. Returns the failed step, which fails the run (_fail_runs).
 -- Locks: the caller holds the run. Callers: _close_runs.
-create function pgflow._fail_last_leaf(run_id uuid, steps int)
+create function pgflow._fail_last_leaf(run_id uuid)
 returns pgflow._step_ref
 language plpgsql
 set search_path = ''
@@ -28,10 +28,6 @@ begin
       order by leaf.completed_at desc, leaf.step_slug
       limit 1)
   returning st.run_id, st.flow_slug, st.step_slug, st.error_message into failed;
-
-  update pgflow.runs r
-  set remaining_steps = r.remaining_steps - steps + 1
-  where r.run_id = _fail_last_leaf.run_id;
   return failed;
 end
 $$;

@@ -88,6 +88,24 @@ def test_a_release_of_several_tasks_and_a_result_that_ends_their_run_do_not_dead
     assert database.violations() == []
 
 
+def test_a_batch_that_finishes_one_step_and_fails_the_run_waits_for_no_flow(database, sql):
+    # A row that a transaction writes twice has its foreign keys checked again, which locks the flow: behind a deletion
+    # that has the flow and waits for this very run.
+    deploy(sql, "f", {"a": [], "b": [], "c": ["a"]})
+    worker = register(sql, "f", "fn", [("f", "a"), ("f", "b"), ("f", "c")])
+    sql.run("select pgflow.start_flow('f', '{}')")
+    claims = sorted(sql.claim(worker, "f"), key=lambda claim: claim["step_slug"])
+    operator, host = database.session(), database.session(lock_timeout="1s")
+    operator.run("begin")
+    operator.run("select from pgflow.flows for update")
+
+    assert host.finish(worker, claims, ["completed", "permanent"]) == [("completed",), ("failed",)]
+
+    operator.run("rollback")
+    assert sql.run("select status, remaining_steps from pgflow.runs") == [("failed", 2)]
+    assert database.violations() == []
+
+
 def test_a_start_waits_for_a_retirement_and_refuses_the_flow_by_name(database, sql):
     deploy(sql, "f", {"a": []})
     operator, client = database.session(), database.session()
