@@ -1,0 +1,1 @@
+"""The chaos suite; docs/internals/chaos.md explains it."""

@@ -1,0 +1,54 @@
+"""Handlers that misuse their process, on their first attempt."""
+
+import os
+
+from lib.paths import SANITIZED
+
+from .base import Fault
+
+RUNS = 4
+
+
+class HandlerFault(Fault):
+    fault = ""
+
+    def inject(self, world):
+        world.load.start_faulty(self.fault, RUNS)
+
+
+class Memory(HandlerFault):
+    name = "memory"
+    what = "handlers that take all memory their limit allows"
+    fault = "memory"
+    causes = ("handler died: SIGABRT", "handler died: SIGSEGV", "handler died: SIGKILL")
+
+    def why_not(self, world):
+        return "runners of a sanitizer build have no memory limit" if SANITIZED else None
+
+
+class Crash(HandlerFault):
+    name = "crash"
+    what = "handlers that abort"
+    fault = "crash"
+    causes = ("handler died: SIGABRT",)
+
+
+class Flood(HandlerFault):
+    name = "flood"
+    what = "handlers that write 4 MiB to stderr"
+    fault = "flood"
+
+
+class Grandchildren(HandlerFault):
+    name = "grandchildren"
+    what = "handlers that leave orphans, one of them in a session of its own"
+    fault = "grandchildren"
+
+
+class ForkBomb(HandlerFault):
+    name = "fork_bomb"
+    what = "handlers that fork until the process limit of --handler-user"
+    fault = "fork_bomb"
+
+    def why_not(self, world):
+        return None if os.geteuid() == 0 else "--handler-user, whose process limit stops it, needs root"

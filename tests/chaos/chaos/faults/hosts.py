@@ -1,0 +1,86 @@
+"""Hosts that die, freeze or are asked to stop under load."""
+
+import signal
+import time
+
+from .base import Fault, some_host
+
+FREEZE_PATIENCE_S = 150.0
+PATIENCE_S = 120.0
+
+
+class KillHost(Fault):
+    name = "kill_host"
+    what = "kill -9 of a host with tasks in hand"
+
+    def plan(self, random):
+        return {"host": some_host(random)}
+
+    def inject(self, world, host):
+        slot = world.slot(host)
+        worker = world.wait_busy(slot)
+        count = len(slot.programs)
+        slot.expect(slot.program, -signal.SIGKILL)
+        killed = time.time()
+        slot.program.signal(signal.SIGKILL)
+        world.lost_claims.append(("tasks of a killed host completed", killed, world.claims_of(worker)))
+        slot.wait_ready(count + 1)
+        world.note_recovery("killed host: its successor claims", time.time() - killed)
+
+
+class FreezeHost(Fault):
+    name = "freeze_host"
+    what = "SIGSTOP of a host past its lease, then SIGCONT"
+    background = True
+
+    def plan(self, random):
+        return {"host": some_host(random)}
+
+    def inject(self, world, host):
+        slot = world.slots[host]
+        worker = world.wait_busy(slot)
+        program = slot.program
+        frozen = time.time()
+        slot.frozen = True
+        program.signal(signal.SIGSTOP)
+        world.lost_claims.append(("tasks of a frozen host completed", frozen, world.claims_of(worker)))
+        # The other hosts recover its tasks once their lease is over.
+        world.asker.until(
+            "select count(*) = 0 from pgflow.step_tasks where status = 'started' and last_worker_id = %s",
+            worker, patience=FREEZE_PATIENCE_S,
+        )
+        program.signal(signal.SIGCONT)
+        slot.frozen = False
+
+
+class StopHost(Fault):
+    name = "stop_host"
+    what = "SIGTERM to a host with every slot busy and a full queue"
+
+    def plan(self, random):
+        return {"host": some_host(random), "twice": random.random() < 0.5}
+
+    def inject(self, world, host, twice):
+        slot = world.slot(host)
+        program, count = slot.program, len(slot.programs)
+        self._fill(world, slot)
+        slot.expect(program, 0)
+        began = time.time()
+        program.signal(signal.SIGTERM)
+        if twice:
+            program.log.wait("stopping", patience=PATIENCE_S)
+            program.signal(signal.SIGTERM)
+        program.wait(PATIENCE_S)
+        world.note_recovery(f"{'two SIGTERM' if twice else 'SIGTERM'} with all slots busy: exit", time.time() - began)
+        slot.wait_ready(count + 1)
+
+    @staticmethod
+    def _fill(world, slot):
+        """More work than the slots of this queue's hosts, then wait until this one's are taken."""
+        flow = "tally_v2" if slot.queue == "chaos_bulk" else "orders_v2"
+        for _ in range(12):
+            world.load.start_run(flow, ms=700)
+        world.asker.until(
+            "select count(*) >= 3 from pgflow.step_tasks where status = 'started' and last_worker_id = %s",
+            slot.worker_id(), patience=20,
+        )

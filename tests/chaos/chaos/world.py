@@ -1,0 +1,154 @@
+"""Everything that a fault may touch: the server, the hosts, their network, files and load."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+
+from lib import database as databases
+from lib.paths import module
+
+from .ask import Asker
+from .load import QUEUES, Load
+from .proxy import Network, Proxy
+from .supervisor import Slot, Supervisor, host_arguments
+
+DATABASE = "chaos"
+HANDLER_USER = "nobody"
+# Of the user that runs handlers; a fork bomb meets it.
+PROCESS_LIMIT = 200
+MODULES = {
+    "chaos_main": ("orders_v1", "orders_v2", "tally_v1", "tally_v2"),
+    "chaos_mail": ("orders_v1", "orders_v2"),
+    "chaos_bulk": ("tally_v1", "tally_v2"),
+}
+FAKETIME = next(iter(sorted(pathlib.Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))), None)
+
+
+class World:
+    def __init__(self, seed, runs_a_second, quick):
+        self.quick = quick
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="pgf-chaos."))
+        self.folder.chmod(0o755)
+        self.url = databases.url(DATABASE)
+        self.asker = Asker(self.url)
+        self.server_lock = threading.Lock()
+        self.recoveries = {}  # what: seconds
+        self.healed = []  # (what, time of day, worker or None)
+        self.lost_claims = []  # (time of day, [(run, step, task)])
+        self.findings = []  # what a fault itself saw and the audit reports
+        # Starts of error texts that are explained: each fault adds its own; any machine may be slow.
+        self.causes = {"timed out after"}
+        self.network = Network()
+        self.supervisor = Supervisor()
+        self.load = Load(self.asker, seed, self.ledger, runs_a_second)
+
+    @property
+    def ledger(self):
+        return self.folder / "ledger"
+
+    @property
+    def slots(self):
+        return self.supervisor.slots
+
+    # ---- set-up ----
+
+    def set_up(self):
+        self.ledger.touch()
+        self.ledger.chmod(0o666)
+        self.clock_file.write_text("+0\n")
+        databases.administer(f"create database {DATABASE}")
+        subprocess.run([databases.CTL, "migrate", "--database", self.url], check=True, timeout=120)
+        self.modules = self._copy_modules()
+        for queue in QUEUES:
+            self._add_host(queue, f"{queue}/proxied", proxied=True)
+            self._add_host(queue, f"{queue}/direct", proxied=False)
+        self.supervisor.wait_ready()
+
+    def _copy_modules(self):
+        """Files of our own, for the faults that overwrite them."""
+        folder = self.folder / "modules"
+        folder.mkdir()
+        names = {name for given in MODULES.values() for name in given}
+        return {name: pathlib.Path(shutil.copy(module(name), folder)) for name in names}
+
+    def _add_host(self, queue, name, proxied):
+        proxy = Proxy(self.network, f"{os.environ['PGHOST']}/.s.PGSQL.{os.environ['PGPORT']}") if proxied else None
+        slot = self.make_slot(name, queue, [self.modules[m] for m in MODULES[queue]], proxy)
+        self.supervisor.add(slot)
+
+    def make_slot(self, name, queue, plugins, proxy=None, url=None, options=()):
+        """A host as this suite runs them; the faults may start further ones."""
+        if url is None:
+            url = self.url if proxy is None else f"postgresql://{os.environ['PGUSER']}@127.0.0.1:{proxy.port}/{DATABASE}"
+        arguments = host_arguments(
+            queue, plugins, "--concurrency", "3", "--activate", "manual", "--connect-timeout", "120",
+            "--drain-timeout", "10", "--runner-idle", "5", "--module-dir", self.folder / "copies", *options,
+        )
+        if os.geteuid() == 0:
+            arguments = ["prlimit", f"--nproc={PROCESS_LIMIT}", *arguments, "--handler-user", HANDLER_USER]
+        environment = {"PGFLOW_DATABASE": url}
+        if FAKETIME is not None:
+            # Only the time of day moves; what steps is a clock, not the machine.
+            environment.update(
+                LD_PRELOAD=FAKETIME, FAKETIME_TIMESTAMP_FILE=self.clock_file, FAKETIME_NO_CACHE=1,
+                FAKETIME_DONT_FAKE_MONOTONIC=1,
+            )
+        slot = Slot(name, arguments, environment, self.folder)
+        slot.proxy = proxy
+        return slot
+
+    @property
+    def clock_file(self):
+        return self.folder / "clock"
+
+    # ---- what faults use ----
+
+    def server(self, verb):
+        subprocess.run(["pg-control", verb], check=True, timeout=180)
+
+    def slot(self, number):
+        """The host at a place, or the other one of its queue while that is frozen."""
+        return self.slots[number ^ 1 if self.slots[number].frozen else number]
+
+    def claims_of(self, worker):
+        """The tasks that a worker has claimed and not finished."""
+        return self.asker.rows(
+            "select run_id::text, step_slug, task_index from pgflow.step_tasks"
+            " where status = 'started' and last_worker_id = %s", worker
+        ) if worker else []
+
+    def wait_busy(self, slot, patience=10.0):
+        """Wait until a host has claimed something; gives its worker id, busy or not."""
+        worker = slot.worker_id()
+        if worker:
+            self.asker.until(
+                "select count(*) > 0 from pgflow.step_tasks where status = 'started' and last_worker_id = %s",
+                worker, patience=patience,
+            )
+        return worker
+
+    def note_healed(self, what, slot=None):
+        """From here to the next completed task (of this host): the time that this fault cost."""
+        self.healed.append((what, time.time(), slot.worker_id() if slot else None))
+
+    def note_recovery(self, what, seconds):
+        self.recoveries.setdefault(what, []).append(seconds)
+
+    # ---- the end ----
+
+    def settle(self, patience):
+        """The load has ended: wait until every run has. False: some did not."""
+        return self.asker.until(
+            "select count(*) = 0 from pgflow.runs where status = 'started'", patience=patience
+        )
+
+    def close(self):
+        """Whatever happened: no process and no file stays."""
+        self.supervisor.kill()
+        self.network.close()
+        self.asker.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
