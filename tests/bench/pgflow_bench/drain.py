@@ -1,0 +1,119 @@
+"""Hosts work off a prepared queue: the measurement that most workloads share.
+
+The queue is filled, then locked, so that hosts come up, register and then stand at
+its door. All figures count from the moment it opens to the last result; what hosts
+need to start and stop is in none of them, but for a handful of calls.
+"""
+
+import psycopg2
+
+from .server import Meter
+
+PATIENCE = 900
+BEST = ("--concurrency", "100", "--batch-size", "100")
+
+TIMES = """
+select count(*) as tasks, extract(epoch from max(t.completed_at))::float8 as last,
+       extract(epoch from sum(t.completed_at - t.started_at))::float8 as held,
+       1000 * extract(epoch from percentile_cont(0.5) within group (order by t.started_at - t.queued_at))::float8 as p50,
+       1000 * extract(epoch from percentile_cont(0.99) within group (order by t.started_at - t.queued_at))::float8 as p99,
+       count(*) filter (where t.attempts_count <> 1) as repeated
+from pgflow.step_tasks t
+where t.queue_name = %s and t.status = 'completed' and t.completed_at >= to_timestamp(%s)
+"""
+
+
+class Gate:
+    """Keeps claims out of a queue until it opens; reading is let through."""
+
+    def __init__(self, database, queue):
+        self._connection = psycopg2.connect(database.url)
+        self._cursor = self._connection.cursor()
+        self._cursor.execute(f'lock table pgmq."q_{queue}" in exclusive mode')
+
+    def open(self):
+        """Gives the server's time at which it opened."""
+        self._cursor.execute("select extract(epoch from clock_timestamp())::float8")
+        opened = self._cursor.fetchone()[0]
+        self._connection.commit()
+        self._connection.close()
+        return opened
+
+
+def per_task(cost, tasks):
+    return {
+        "pg_cpu_ms": 1000 * cost["pg_cpu_s"] / tasks,
+        "host_cpu_ms": 1000 * cost["host_cpu_s"] / tasks,
+        "runner_cpu_ms": 1000 * cost["runner_cpu_s"] / tasks,
+        "wal_bytes": cost["wal_bytes"] / tasks,
+    }
+
+
+def counted(before, after, tasks):
+    """Per task, from the server's own counters. Calls are the transactions that the bench did not make."""
+    made = {name: after[name] - before[name] for name in before}
+    assert made["deadlocks"] == 0, f"{made['deadlocks']} deadlocks"
+    return {
+        "wal_syncs": made["syncs"] / tasks,
+        "rows_written": made["written"] / tasks,
+        "round_trips": (made["calls"] - made["asked"]) / tasks,
+        "dead_tuples": made["dead_made"] / tasks,
+        "hot_share": made["hot"] / made["updated"] if made["updated"] else 0.0,
+        "dead_left": after["dead_left"],
+    }
+
+
+def wait_all_runs(database):
+    """Wait until no run is left; looks at the latest first, which is one look-up."""
+    last = database.value("select run_id from pgflow.runs where status = 'started' order by started_at desc limit 1")
+    database.until("select status <> 'started' from pgflow.runs where run_id = %s", last, patience=PATIENCE)
+    database.until("select not exists (select from pgflow.runs where status = 'started')", patience=PATIENCE)
+
+
+def drain(bench, database, queue, plugins, options=(), hosts=1, wait=wait_all_runs):
+    """The figures of one drain; the queue is filled already."""
+    before = database.counters()
+    gate = Gate(database, queue)
+    with bench.hosts(database) as started:
+        running = [
+            started.start(*options, "--function", f"bench/{number}", queue=queue, plugins=plugins)
+            for number in range(hosts)
+        ]
+        meter = Meter(database, running)
+        opened = gate.open()
+        wait(database)
+        cost = meter.end()
+        for host in running:
+            host.signal(15)
+        for host in running:
+            assert host.wait() == 0, host.log.tail()
+    after = database.counters()
+
+    times = database.row(TIMES, queue, opened)
+    seconds = times.last - opened
+    assert times.repeated == 0, f"{times.repeated} tasks needed more than one attempt"
+    return {
+        "tasks": times.tasks,
+        "seconds": seconds,
+        "rate": times.tasks / seconds,
+        "in_flight": times.held / seconds,
+        "wait_p50_ms": times.p50,
+        "wait_p99_ms": times.p99,
+        **per_task(cost, times.tasks),
+        **counted(before, after, times.tasks),
+    }
+
+
+def check_done(database, queue, tasks):
+    """Every task was completed, each once, and its message archived."""
+    found = database.row(
+        f'select (select count(*) from pgmq."q_{queue}") as left_over,'
+        f' (select count(distinct message) from pgmq."a_{queue}") as archived,'
+        " (select count(*) from pgflow.step_tasks where queue_name = %s and status = 'completed'"
+        "  and attempts_count = 1 and claim_no = 1) as completed,"
+        " (select count(*) from pgflow.step_tasks) as tasks,"
+        " (select count(*) from pgflow.runs where status <> 'completed') as unfinished",
+        queue,
+    )
+    assert tuple(found) == (0, tasks, tasks, tasks, 0), f"not each of {tasks} tasks exactly once: {found}"
+

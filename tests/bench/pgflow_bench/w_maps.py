@@ -1,0 +1,36 @@
+"""W3: one root map over many elements: the cost of a task must not grow with the array."""
+
+from .drain import check_done, drain
+from .workload import Reach, Workload
+
+LARGE = "1 KB"
+SMALL_ARRAY = "select jsonb_agg(n) from generate_series(1, %s) n"
+# Thirty different hashes: nothing that compression could make small again.
+LARGE_ARRAY = """
+select jsonb_agg(jsonb_build_object('n', n, 'pad',
+         (select string_agg(md5(n || '/' || k), '') from generate_series(1, 30) k)))
+from generate_series(1, %s) n
+"""
+
+
+class RootMap(Workload):
+    name, title = "W3", "one root map over n elements"
+    reaches = [
+        Reach("slowest", "x_f1", ">=", 3.5),
+        Reach("slowest", "of_fastest", ">=", 0.8),
+        Reach(LARGE, "x_f1", ">=", 2.2),
+    ]
+
+    def round(self, bench):
+        sizes = bench.size["w3_elements"]
+        small = {f"n={count}": self.drain(bench, count, SMALL_ARRAY) for count in sizes}
+        slowest = dict(min(small.values(), key=lambda figures: figures["rate"]))
+        slowest["of_fastest"] = slowest["rate"] / max(figures["rate"] for figures in small.values())
+        return {**small, LARGE: self.drain(bench, bench.size["w3_large"], LARGE_ARRAY), "slowest": slowest}
+
+    def drain(self, bench, count, array):
+        with bench.database("bench_each") as database:
+            database.rows(f"select count(*) from pgflow.start_flow('bench_each', ({array}))", count)
+            figures = drain(bench, database, "bench_each", bench.modules("bench_each"))
+            check_done(database, "bench_each", count)
+        return figures

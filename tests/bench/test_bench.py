@@ -1,0 +1,185 @@
+"""The bench itself, with a few tasks a workload: every path, and no figure of it means anything.
+
+That each task was completed exactly once is asserted by the bench, workload by workload.
+"""
+
+import copy
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from pgflow_bench import compare, docs, plot, report, summary  # noqa: E402
+from pgflow_bench.sizes import SCALES  # noqa: E402
+from pgflow_bench.workload import Reach, Workload  # noqa: E402
+
+COST = {
+    "tasks", "seconds", "rate", "x_f1", "x_f100", "pg_cpu_ms", "host_cpu_ms", "runner_cpu_ms", "wal_bytes", "wal_syncs",
+    "rows_written", "round_trips", "dead_tuples", "dead_left", "hot_share", "in_flight", "wait_p50_ms", "wait_p99_ms",
+}  # fmt: skip
+SMOKE = SCALES["smoke"]
+# workload: {variant: (tasks, figures of its own)}; None: as many as the run left time for
+DRAINS = {
+    "W1": {"defaults": (SMOKE["w1_runs"], set()), "best": (SMOKE["w1_runs"], set())},
+    "W2": {"defaults": (3 * SMOKE["w2_runs"], set()), "best": (3 * SMOKE["w2_runs"], set())},
+    "W3": {"n=50": (50, set()), "n=100": (100, set()), "1 KB": (SMOKE["w3_large"], set()), "slowest": (None, {"of_fastest"})},
+    "W5": {
+        "1 KB": (5, {"payload_bytes", "of_plain_time", "of_plain_wal"}),
+        "100 KB": (2, {"payload_bytes", "of_plain_time", "of_plain_wal"}),
+    },
+    "W6": {"one": (SMOKE["w6_runs"], set()), "four": (SMOKE["w6_runs"], {"of_one_host", "least_share"})},
+    "W7": {"mixed": (20 * SMOKE["w7_runs"], {"of_w1"}), "w1": (20 * SMOKE["w7_runs"], set())},
+    "W8": {
+        "backlog": (None, {"of_w1", "index_mb", "table_mb"}),
+        "delayed": (SMOKE["w8_visible"], {"of_w1", "index_mb", "table_mb", "empty_claim_ms"}),
+        "w1": (SMOKE["w1_runs"], set()),
+    },
+}
+OTHERS = {
+    "W4": {"listen": {"p50_ms", "p99_ms", "max_ms"}, "polling": {"p50_ms", "p99_ms", "max_ms"}},
+    "idle": {"host": {"cpu_percent", "pg_cpu_percent", "wal_bytes_per_s", "pss_mb", "runners"}},
+    "starts": {"start_flow": {"rate", "x_f1", "wal_bytes"}, "start_flows": {"rate", "x_f100", "wal_bytes"}},
+}
+
+
+def run(*arguments):
+    return subprocess.run(
+        [HERE / "run", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    file = tmp_path_factory.mktemp("bench") / "smoke.json"
+    done = run("--smoke", "--json", file)
+    assert done.returncode == 0, done.stderr
+    return json.loads(file.read_text()), done.stdout, file
+
+
+def medians(summary_, name, variant):
+    return {figure: found["median"] for figure, found in summary_["workloads"][name]["variants"][variant].items()}
+
+
+@pytest.mark.parametrize("name", DRAINS)
+def test_a_drain_is_reported_with_every_cost_of_a_task(smoke, name):
+    workload = smoke[0]["workloads"][name]
+
+    assert set(workload["variants"]) == set(DRAINS[name])
+    for variant, (tasks, own) in DRAINS[name].items():
+        figures = medians(smoke[0], name, variant)
+        assert COST | own <= set(figures), f"{name} {variant} lacks {(COST | own) - set(figures)}"
+        assert tasks is None or figures["tasks"] == tasks
+        assert figures["rate"] == pytest.approx(figures["tasks"] / figures["seconds"])
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_no_drain_is_reported_with_its_figures(smoke, name):
+    for variant, figures in OTHERS[name].items():
+        assert figures <= set(medians(smoke[0], name, variant))
+
+
+def test_a_claim_and_its_result_write_rows_and_log_and_are_calls(smoke):
+    figures = medians(smoke[0], "W1", "defaults")
+
+    assert figures["rows_written"] > 2 and figures["dead_tuples"] > 1 and figures["wal_bytes"] > 100
+    assert 0 < figures["round_trips"] < 2
+    assert 1 <= figures["in_flight"] <= 100
+
+
+def test_floors_stand_beside_every_workload(smoke):
+    for name, workload in smoke[0]["workloads"].items():
+        floors = workload["floors"]
+        assert floors["F1"]["tasks"]["median"] == SMOKE["floor_single"], name
+        assert floors["F100"]["tasks"]["median"] == SMOKE["floor_batch"], name
+        # A call reads ten and ten archive them; a call reads a hundred and one archives them.
+        assert floors["F1"]["round_trips"]["median"] == pytest.approx(1.1, abs=0.3)
+        assert floors["F100"]["round_trips"]["median"] < 0.1
+
+
+def test_every_workload_is_in_the_text_and_in_the_documentation(smoke):
+    found, printed, file = smoke
+
+    table, drawing = docs.results(found), plot.svg(found)
+
+    for name, workload in found["workloads"].items():
+        assert f"{name}: {workload['title']}" in printed
+        assert f"### {name}: {workload['title']}" in table
+        assert all(f"{name} {reach['variant']} {reach['figure']}" in drawing for reach in workload["reaches"])
+    assert run("--from", file).stdout == printed
+
+
+def slowed(found, name, variant, figure, factor):
+    changed = copy.deepcopy(found)
+    spread = changed["workloads"][name]["variants"][variant][figure]
+    for end in spread:
+        spread[end] *= factor
+    return changed
+
+
+def test_a_run_is_not_slower_than_itself(smoke):
+    assert compare.compare(smoke[0], smoke[0]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "variant", "figure", "factor"),
+    [("W1", "defaults", "x_f1", 0.7), ("W2", "best", "wal_bytes", 1.3), ("W5", "1 KB", "of_plain_wal", 1.5)],
+)
+def test_what_got_slower_is_named(smoke, tmp_path, name, variant, figure, factor):
+    was = medians(smoke[0], name, variant)[figure]
+    worse = tmp_path / "worse.json"
+    worse.write_text(json.dumps(slowed(smoke[0], name, variant, figure, factor)))
+
+    compared = run("--from", worse, "--baseline", smoke[2])
+
+    assert compared.returncode == 1
+    assert "1 figures are worse" in compared.stdout
+    assert f"{name} {variant}: {figure} {was:.3g} -> " in compared.stdout
+
+
+def test_what_got_better_is_not_named(smoke):
+    assert compare.compare(smoke[0], slowed(smoke[0], "W1", "defaults", "x_f1", 1.5)) == []
+    assert compare.compare(smoke[0], slowed(smoke[0], "W1", "defaults", "wal_bytes", 0.5)) == []
+
+
+def test_rounds_that_overlap_are_not_named():
+    before = {"median": 10, "min": 6, "max": 12}
+
+    assert compare.worse("x_f1", before, {"median": 7, "min": 6, "max": 8}) is None
+    assert compare.worse("x_f1", before, {"median": 5, "min": 4, "max": 5.5}) == (10, 5, 0.5)
+
+
+def test_runs_of_different_scale_do_not_compare(smoke):
+    with pytest.raises(SystemExit, match="only the same compare"):
+        compare.compare({**smoke[0], "scale": "full"}, smoke[0])
+
+
+def test_a_median_is_of_the_ratios_and_not_the_ratio_of_medians():
+    class Made(Workload):
+        name = title = "made"
+        reaches = (Reach("v", "x_f1", ">=", 2), Reach("absent", "x_f1", ">=", 2))
+
+    def floors(single):
+        return {"F1": {"rate": single, "pg_cpu_ms": 1}, "F100": {"rate": 10 * single, "pg_cpu_ms": 1}}
+
+    rounds = [(floors(100), {"v": {"rate": 300}}), (floors(50), {"v": {"rate": 50}}), (floors(10), {"v": {"rate": 40}})]
+    found = summary.summarise(Made(), rounds)
+
+    assert found["variants"]["v"]["x_f1"] == {"median": 3, "min": 1, "max": 4}
+    assert found["reaches"] == [
+        {"variant": "v", "figure": "x_f1", "relation": ">=", "wanted": 2, "value": 3, "met": True}
+    ]
+    assert "reached: v x_f1 3 (wanted >= 2)" in report.workload_text("made", {**found, "floors": {}, "variants": {}})
+
+
+def test_a_workload_that_is_not_there_is_refused_with_those_that_are():
+    refused = run("--help", "--workload", "W99")
+    assert refused.returncode == 0 and "W1, W2, W3" in refused.stdout
+
+    refused = run("--from", "none.json", "--workload", "W99")
+    assert refused.returncode == 2
+    assert "no workload W99; there are W1, W2, W3" in refused.stderr
