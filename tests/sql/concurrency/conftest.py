@@ -38,8 +38,8 @@ class Session:
             f"select {', '.join(names)} from pgflow.read_and_claim_tasks(%s, %s, 5, %s)", queue, qty, worker)
         return [dict(zip(names, row)) for row in rows]
 
-    def finish(self, worker, claims, results):
-        outputs = ["[1, 2]" if result == "completed" else None for result in results]
+    def finish(self, worker, claims, results, outputs=None):
+        outputs = outputs or ["[1, 2]" if result == "completed" else None for result in results]
         errors = [None if result == "completed" else "no" for result in results]
         return self.run(
             "select outcome from pgflow.finish_tasks(%s, %s::uuid[], %s, %s, %s, %s, %s::text[], %s::text[],"
