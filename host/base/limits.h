@@ -36,6 +36,7 @@
 /* Worker. */
 #define LIMIT_CONCURRENCY 1000
 #define LIMIT_BATCH 1000
+#define LIMIT_BATCH_DEFAULT 100 /* beyond it a claim gets no cheaper by the task */
 #define LIMIT_DB_CONNECTIONS 8
 #define LIMIT_MISSING_PAIRS_SHOWN 20
 #define LIMIT_FOREIGN_IDS_SHOWN 20

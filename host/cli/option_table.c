@@ -86,7 +86,9 @@ const struct option_spec option_table[] = {
     {.name = "batch-size",
      NUMBER(batch_size, 1, LIMIT_BATCH, 0),
      .value_name = "N",
-     .help = "Widest claim (default: the concurrency)."},
+     .help = "Widest claim (default: 100, or the concurrency where that is more). Claims are wider "
+             "than "
+             "the free slots only while handlers are short."},
     {.name = "read-visibility",
      NUMBER(read_visibility, 1, 3600, 5),
      .value_name = "S",

@@ -114,7 +114,8 @@ static bool complete(struct settings *settings, char *const environment[], struc
     if (settings->once && settings->exit_when_idle > 0)
         return error_set(error, ERROR_USAGE, "--once and --exit-when-idle exclude each other");
     if (settings->batch_size == 0)
-        settings->batch_size = settings->concurrency;
+        settings->batch_size = settings->concurrency > LIMIT_BATCH_DEFAULT ? settings->concurrency
+                                                                           : LIMIT_BATCH_DEFAULT;
     return settings->database != NULL || fall_back_to_database_url(settings, environment, error);
 }
 

@@ -174,13 +174,17 @@ static void rest_while_held(struct worker *worker, uint64_t now_ns)
 
 static uint32_t width(const struct worker *worker, uint64_t now_ns)
 {
-    return claim_width(&(struct claim_room){
-        .concurrency = (uint32_t)worker->settings->concurrency,
-        .batch_size = (uint32_t)worker->settings->batch_size,
-        .in_pool = task_count_in_pool(&worker->tasks),
-        .waiting = worker->tasks.count[TASK_WAITING],
-        .unreported = task_count_unreported(&worker->tasks),
-        .prefetch = !worker->settings->once && prefetch_is_on(&worker->claims.prefetch, now_ns)});
+    const struct prefetch *prefetch = &worker->claims.prefetch;
+    uint32_t concurrency = (uint32_t)worker->settings->concurrency;
+    bool ahead = !worker->settings->once && prefetch_is_on(prefetch, now_ns);
+
+    return claim_width(
+        &(struct claim_room){.concurrency = concurrency,
+                             .batch_size = (uint32_t)worker->settings->batch_size,
+                             .in_pool = task_count_in_pool(&worker->tasks),
+                             .waiting = worker->tasks.count[TASK_WAITING],
+                             .unreported = task_count_unreported(&worker->tasks),
+                             .ahead = ahead ? prefetch_depth(prefetch, concurrency) : 0});
 }
 
 void claim_loop_run(struct worker *worker)

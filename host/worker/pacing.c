@@ -1,18 +1,36 @@
 #include "worker/pacing.h"
 
+#include "base/limits.h"
+
 enum {
     FAST_HANDLER_MS = 100,
     FAST_HANDLERS_WANTED = 20,
+    SHORTEST_HANDLER_US = 500, /* clocks of handlers count milliseconds: 0 is anything below one */
+    MEAN_WEIGHT = 16,
+    AHEAD_US = 50 * 1000,
+    AHEAD_BYTES = 32 * LIMIT_MIB,
     LONGEST_POLL_MS = 1000,
 };
 
 #define PREFETCH_PAUSE_NS (60 * UINT64_C(1000000000))
 
-void prefetch_note_handler(struct prefetch *prefetch, uint64_t ms)
+static uint64_t drift(uint64_t mean, uint64_t value)
 {
-    if (ms >= FAST_HANDLER_MS)
+    return mean - mean / MEAN_WEIGHT + value / MEAN_WEIGHT;
+}
+
+void prefetch_note_handler(struct prefetch *prefetch, uint64_t ms, uint64_t input_bytes)
+{
+    prefetch->mean_bytes = drift(prefetch->mean_bytes, input_bytes);
+    if (ms >= FAST_HANDLER_MS) {
         prefetch->fast_in_a_row = 0;
-    else if (prefetch->fast_in_a_row < FAST_HANDLERS_WANTED)
+        prefetch->mean_us = FAST_HANDLER_MS * 1000;
+        return;
+    }
+    if (prefetch->fast_in_a_row == 0)
+        prefetch->mean_us = (uint32_t)ms * 1000;
+    prefetch->mean_us = (uint32_t)drift(prefetch->mean_us, ms * 1000);
+    if (prefetch->fast_in_a_row < FAST_HANDLERS_WANTED)
         prefetch->fast_in_a_row++;
 }
 
@@ -37,9 +55,23 @@ static uint32_t less(uint32_t a, uint32_t b)
     return a > b ? a - b : 0;
 }
 
+uint32_t prefetch_depth(const struct prefetch *prefetch, uint32_t concurrency)
+{
+    uint32_t handler_us =
+        prefetch->mean_us > SHORTEST_HANDLER_US ? prefetch->mean_us : SHORTEST_HANDLER_US;
+    uint64_t fitting = prefetch->mean_bytes > 0 ? AHEAD_BYTES / prefetch->mean_bytes : LIMIT_BATCH;
+    uint64_t depth = (uint64_t)concurrency * AHEAD_US / handler_us;
+
+    if (depth > fitting)
+        depth = fitting;
+    if (depth > LIMIT_BATCH)
+        depth = LIMIT_BATCH;
+    return depth > concurrency ? (uint32_t)depth : concurrency;
+}
+
 uint32_t claim_width(const struct claim_room *room)
 {
-    uint32_t ahead = room->prefetch ? smaller(room->batch_size, room->concurrency) : 0;
+    uint32_t ahead = smaller(room->batch_size, room->ahead);
     uint32_t width = less(room->concurrency + ahead, room->in_pool);
     /* Unreported results hold memory as running tasks do. */
     uint32_t kept = less(2 * (room->concurrency + ahead), room->in_pool + room->unreported);
@@ -47,7 +79,7 @@ uint32_t claim_width(const struct claim_room *room)
     width = smaller(smaller(width, kept), room->batch_size);
     /* With work waiting a narrow claim gains nothing: it would only make the next one narrow too.
      */
-    if (room->waiting > 0 && 2 * width < smaller(room->batch_size, room->concurrency))
+    if (room->waiting > 0 && 2 * width < smaller(room->batch_size, room->concurrency + ahead))
         return 0;
     return width;
 }

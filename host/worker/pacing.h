@@ -14,12 +14,22 @@
  */
 struct prefetch {
     uint32_t fast_in_a_row;
+    uint32_t mean_us;    /* of the handlers, the latest weigh most */
+    uint64_t mean_bytes; /* of their inputs, likewise */
     uint64_t suspended_until_ns;
 };
 
-void prefetch_note_handler(struct prefetch *prefetch, uint64_t ms);
+void prefetch_note_handler(struct prefetch *prefetch, uint64_t ms, uint64_t input_bytes);
 void prefetch_suspend(struct prefetch *prefetch, uint64_t now_ns);
 bool prefetch_is_on(const struct prefetch *prefetch, uint64_t now_ns);
+
+/*
+ * How many tasks to hold beyond the free slots while prefetch is on: what the slots do in 50 ms, at
+ * least one task a slot. Short handlers get deep claims, because a claim costs the database about
+ * as much as thirty tasks; long ones leave their tasks to other hosts. Large inputs are held ahead
+ * up to 32 MiB together.
+ */
+uint32_t prefetch_depth(const struct prefetch *prefetch, uint32_t concurrency);
 
 /* What a claim is sized by. */
 struct claim_room {
@@ -27,7 +37,7 @@ struct claim_room {
     uint32_t in_pool;    /* tasks whose handler runs or waits to run */
     uint32_t waiting;    /* of these: waits */
     uint32_t unreported; /* results not yet acknowledged */
-    bool prefetch;
+    uint32_t ahead;      /* prefetch_depth(); 0: no prefetch */
 };
 
 /* 0: no claim now. */

@@ -62,7 +62,8 @@ void results_take(struct worker *worker, struct task *task, const struct pool_re
 
     task->started = result->started;
     if (result->outcome == POOL_COMPLETED || result->outcome == POOL_FAILED)
-        prefetch_note_handler(&worker->claims.prefetch, result->ms);
+        prefetch_note_handler(&worker->claims.prefetch, result->ms,
+                              task->row->input_size + task->row->flow_input_size);
     result_log_handler(worker, task, result);
     if (given_up && task->run_ended)
         task_remove(&worker->tasks, task); /* its run is over: there is nothing to tell */

@@ -58,7 +58,7 @@ Test(options, take_documented_defaults)
     cr_assert(eq(sz, settings.plugins.count, 1));
     cr_assert(eq(str, settings.plugins.items[0], "./flow.so"));
     cr_assert(eq(int, settings.concurrency, 10));
-    cr_assert(eq(int, settings.batch_size, 10));
+    cr_assert(eq(int, settings.batch_size, 100));
     cr_assert(eq(int, settings.read_visibility, 5));
     cr_assert(eq(int, settings.poll_interval, 100));
     cr_assert(eq(int, settings.db_connections, 2));
@@ -74,11 +74,11 @@ Test(options, take_documented_defaults)
     cr_assert(eq(int, settings.exit_when_idle, 0));
 }
 
-Test(options, batch_size_follows_concurrency)
+Test(options, batch_size_is_never_below_concurrency)
 {
-    cr_assert(READ(no_environment, "--plugin", "a.so", "--concurrency=37"), "%s", error.text);
+    cr_assert(READ(no_environment, "--plugin", "a.so", "--concurrency=137"), "%s", error.text);
 
-    cr_assert(eq(int, settings.batch_size, 37));
+    cr_assert(eq(int, settings.batch_size, 137));
 }
 
 Test(options, command_line_wins_over_environment_over_config)

@@ -37,20 +37,33 @@ Test(claim_width, never_exceeds_the_batch_size)
     cr_assert(eq(u32, claim_width(&room), 4));
 }
 
-Test(claim_width, prefetch_adds_one_batch_ahead)
+Test(claim_width, prefetch_adds_what_is_held_ahead)
 {
     struct claim_room room = room_of(10, 0, 0);
-    room.prefetch = true;
+    room.batch_size = 100;
+    room.ahead = 70;
+
+    cr_assert(eq(u32, claim_width(&room), 70));
+}
+
+Test(claim_width, holds_at_most_one_batch_ahead)
+{
+    struct claim_room room = room_of(10, 0, 0);
+    room.ahead = 70;
 
     cr_assert(eq(u32, claim_width(&room), 10));
 }
 
 Test(claim_width, is_nothing_while_a_narrow_claim_would_join_waiting_work)
 {
-    struct claim_room room = room_of(17, 7, 0);
-    room.prefetch = true;
+    struct claim_room room = room_of(61, 51, 0);
+    room.batch_size = 100;
+    room.ahead = 100;
 
     cr_assert(eq(u32, claim_width(&room), 0));
+    room = (struct claim_room){
+        .concurrency = 10, .batch_size = 100, .ahead = 100, .in_pool = 60, .waiting = 50};
+    cr_assert(eq(u32, claim_width(&room), 50));
 }
 
 Test(claim_width, unreported_results_take_room)
@@ -67,10 +80,10 @@ Test(prefetch, begins_after_twenty_fast_handlers)
     struct prefetch prefetch = {0};
 
     for (int i = 0; i < 19; i++)
-        prefetch_note_handler(&prefetch, 99);
+        prefetch_note_handler(&prefetch, 99, 0);
     cr_assert(not(prefetch_is_on(&prefetch, second)));
 
-    prefetch_note_handler(&prefetch, 0);
+    prefetch_note_handler(&prefetch, 0, 0);
     cr_assert(prefetch_is_on(&prefetch, second));
 }
 
@@ -78,7 +91,7 @@ Test(prefetch, one_slow_handler_ends_it)
 {
     struct prefetch prefetch = {.fast_in_a_row = 20};
 
-    prefetch_note_handler(&prefetch, 100);
+    prefetch_note_handler(&prefetch, 100, 0);
 
     cr_assert(not(prefetch_is_on(&prefetch, second)));
 }
@@ -92,6 +105,57 @@ Test(prefetch, release_for_lateness_ends_it_for_a_minute)
     cr_assert(not(prefetch_is_on(&prefetch, 100 * second)));
     cr_assert(not(prefetch_is_on(&prefetch, 160 * second - 1)));
     cr_assert(prefetch_is_on(&prefetch, 160 * second));
+}
+
+static struct prefetch after_handlers(int count, uint64_t ms, uint64_t input_bytes)
+{
+    struct prefetch prefetch = {0};
+
+    for (int i = 0; i < count; i++)
+        prefetch_note_handler(&prefetch, ms, input_bytes);
+    return prefetch;
+}
+
+Test(prefetch_depth, is_what_the_slots_do_in_fifty_milliseconds)
+{
+    struct prefetch short_ones = after_handlers(20, 0, 10), longer = after_handlers(20, 2, 10);
+
+    cr_assert(eq(u32, prefetch_depth(&short_ones, 4), 400));
+    cr_assert(eq(u32, prefetch_depth(&longer, 4), 100));
+}
+
+Test(prefetch_depth, is_one_task_a_slot_for_handlers_of_fifty_milliseconds_and_more)
+{
+    struct prefetch long_ones = after_handlers(20, 90, 10);
+
+    cr_assert(eq(u32, prefetch_depth(&long_ones, 10), 10));
+}
+
+Test(prefetch_depth, follows_handlers_that_get_longer)
+{
+    struct prefetch prefetch = after_handlers(20, 0, 10);
+
+    for (int i = 0; i < 60; i++)
+        prefetch_note_handler(&prefetch, 90, 10);
+
+    cr_assert(eq(u32, prefetch_depth(&prefetch, 10), 10));
+}
+
+Test(prefetch_depth, keeps_large_inputs_below_thirty_two_mebibytes)
+{
+    struct prefetch large = after_handlers(200, 0, 1024 * 1024);
+    struct prefetch largest = after_handlers(200, 0, 16 * 1024 * 1024);
+
+    cr_assert(ge(u32, prefetch_depth(&large, 4), 32));
+    cr_assert(le(u32, prefetch_depth(&large, 4), 33));
+    cr_assert(eq(u32, prefetch_depth(&largest, 4), 4));
+}
+
+Test(prefetch_depth, never_exceeds_the_widest_claim)
+{
+    struct prefetch short_ones = after_handlers(20, 0, 0);
+
+    cr_assert(eq(u32, prefetch_depth(&short_ones, 900), 1000));
 }
 
 Test(idle_backoff, doubles_to_a_second_and_stays)
