@@ -55,7 +55,11 @@ begin
   if cardinality(failed) > 0 then
     opened := pgflow._fail_runs(failed, opened);
     select c.queue_names, c.message_ids into dead_queues, dead_messages
-    from pgflow._cancel_tasks(array(select f.run_id from unnest(failed) f)) c;
+    from pgflow._end_tasks(array(
+      select row(st.run_id, st.flow_slug, st.step_slug, null)::pgflow._step_ref
+      from pgflow.step_states st
+      where st.run_id = any (array(select f.run_id from unnest(failed) f)) and st.status in ('started', 'failed')
+    ), 'cancelled') c;
   end if;
   if cardinality(opened) > 0 then
     woken := pgflow._create_tasks(opened);

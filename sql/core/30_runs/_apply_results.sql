@@ -54,7 +54,8 @@ begin
     step.failed := step.failed || map.failed;
   end if;
   if has.skips then
-    select s.queue_names, s.message_ids into dead_queues, dead_messages from pgflow._skip_tasks(step.finished) s;
+    select s.queue_names, s.message_ids into dead_queues, dead_messages
+    from pgflow._end_tasks(step.finished, 'skipped') s;
   end if;
   if cardinality(step.finished) > 0 or cardinality(step.failed) > 0 then
     select a.woken, a.dead_queues, a.dead_messages into tail

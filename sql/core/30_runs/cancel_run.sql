@@ -44,7 +44,7 @@ begin
   )
   select array_agg(row(run.run_id, s.flow_slug, s.step_slug, error)::pgflow._step_ref) into stopped from step s;
 
-  select c.queue_names, c.message_ids into tasks from pgflow._cancel_tasks(array[run.run_id]) c;
+  select c.queue_names, c.message_ids into tasks from pgflow._end_tasks(stopped, 'cancelled') c;
   perform pgflow._archive(tasks.queue_names, tasks.message_ids);
   if to_regprocedure('realtime.send(jsonb,text,text,boolean)') is not null then
     -- The reference without a step is for the event of the run.

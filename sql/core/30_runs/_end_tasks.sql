@@ -1,8 +1,11 @@
--- Ends the live tasks of steps that were skipped because a handler failed for good: a map has more than one. Gives
--- back their messages for the caller to archive.
--- Locks: the tasks by (run, step, index); the caller holds the runs. Callers: _apply_results.
-create function pgflow._skip_tasks(
+-- Ends the live tasks of steps that ended without them: as 'skipped' those of a step that was skipped because a handler
+-- failed for good (a map has more than one), as 'cancelled' those of a run that failed or was cancelled. Gives back
+-- their messages for the caller to archive.
+-- Waits for a claim or a release that holds a task; whatever they made of it, queued or started, it ends.
+-- Locks: the tasks by (run, step, index); the caller holds the runs. Callers: _apply_results, _advance, cancel_run.
+create function pgflow._end_tasks(
   steps pgflow._step_ref[],
+  status text,
   out queue_names text[],
   out message_ids bigint[]
 )
@@ -19,7 +22,7 @@ begin
     for no key update of t
   ), ended as (
     update pgflow.step_tasks t
-    set status = 'skipped',
+    set status = _end_tasks.status,
         recover_at = null
     from live l
     where t.run_id = any (array[l.run_id]) and t.step_slug = l.step_slug and t.task_index = l.task_index
