@@ -85,9 +85,9 @@ class Hosts:
         self._folder = folder
         self._started = []
 
-    def start(self, *options, queue=None, plugins=(), env=None, log_format="json", wait=True):
-        """Start a host; `wait` waits until it claims."""
-        arguments = [HOST, "--log-format", log_format, "--module-dir", self._folder / "module-copies"]
+    def start(self, *options, queue=None, plugins=(), env=None, log_format="json", wait=True, wrapper=()):
+        """Start a host, by way of the command `wrapper`; `wait` waits until it claims."""
+        arguments = [*wrapper, HOST, "--log-format", log_format, "--module-dir", self._folder / "module-copies"]
         if queue is not None:
             arguments += ["--queue", queue]
         for name in plugins:
