@@ -22,6 +22,7 @@ struct keywords {
     const char **names;
     const char **values;
     size_t count;
+    char user_timeout[16];
 };
 
 static void add_keyword(struct keywords *list, const char *name, const char *value)
@@ -40,12 +41,16 @@ static void add_default(struct keywords *list, const struct db_address *address,
         add_keyword(list, name, value);
 }
 
-/* Keepalives find a dead peer while a long statement runs; a standby is passed
- * over, because nothing works there. */
+/* Keepalives find a dead peer while a long statement runs, tcp_user_timeout one
+ * that acknowledges nothing of what was sent; it is the deadline of a statement,
+ * because a server that is busy with one may leave the next unread for as long.
+ * A standby is passed over: nothing works there. */
 static void fill_keywords(struct keywords *list, const struct lane *lane,
                           const struct resolved *resolved)
 {
     const struct db_address *address = lane->db->config.address;
+    (void)snprintf(list->user_timeout, sizeof(list->user_timeout), "%d",
+                   lane->db->config.statement_deadline_ms);
     for (size_t i = 0; i < address->count; i++)
         add_keyword(list, address->keywords[i], address->values[i]);
     add_keyword(list, "host", resolved->hosts);
@@ -56,6 +61,7 @@ static void fill_keywords(struct keywords *list, const struct lane *lane,
     add_default(list, address, "keepalives_idle", "30");
     add_default(list, address, "keepalives_interval", "10");
     add_default(list, address, "keepalives_count", "3");
+    add_default(list, address, "tcp_user_timeout", list->user_timeout);
     if (!lane->db->config.any_server)
         add_default(list, address, "target_session_attrs", "read-write");
 }
@@ -63,7 +69,8 @@ static void fill_keywords(struct keywords *list, const struct lane *lane,
 static PGconn *start_libpq(const struct lane *lane, const struct resolved *resolved)
 {
     size_t room = lane->db->config.address->count + EXTRA_KEYWORDS;
-    struct keywords list = {calloc(room, sizeof(char *)), calloc(room, sizeof(char *)), 0};
+    struct keywords list = {
+        .names = calloc(room, sizeof(char *)), .values = calloc(room, sizeof(char *)), .count = 0};
     PGconn *conn = NULL;
     if (list.names && list.values) {
         fill_keywords(&list, lane, resolved);

@@ -29,12 +29,17 @@ with message as materialized (
   select t.*, t.run_id || '/' || t.step_slug || '/' || t.task_index as subject,
          t.status in ('queued', 'started') as is_live
   from pgflow.step_tasks t
+), per_step as materialized (
+  select t.run_id, t.step_slug, count(*) as tasks, count(*) filter (where t.is_live) as live_tasks,
+         count(*) filter (where t.status = 'completed') as completed_tasks
+  from task t
+  group by t.run_id, t.step_slug
 ), state as materialized (
   select s.*, s.run_id || '/' || s.step_slug as subject, s.status in ('completed', 'skipped') as is_done,
-         (select count(*) from task t where t.run_id = s.run_id and t.step_slug = s.step_slug) as tasks,
-         (select count(*) from task t where t.run_id = s.run_id and t.step_slug = s.step_slug and t.is_live) as live_tasks,
-         (select count(*) from task t where t.run_id = s.run_id and t.step_slug = s.step_slug and t.status = 'completed') as completed_tasks
+         coalesce(p.tasks, 0) as tasks, coalesce(p.live_tasks, 0) as live_tasks,
+         coalesce(p.completed_tasks, 0) as completed_tasks
   from pgflow.step_states s
+  left join per_step p on p.run_id = s.run_id and p.step_slug = s.step_slug
 )
 select 'a live task has its message on its queue' as rule, t.subject
 from task t

@@ -475,6 +475,43 @@ Test(connection, a_dead_address_is_passed_over)
     fixture_close(&fixture);
 }
 
+/* The value that libpq uses for an option, to be freed. */
+static char *option_in_use(const char *keyword)
+{
+    PQconninfoOption *options = PQconninfo(fixture.db->lanes[0].conn);
+    char *value = NULL;
+    for (PQconninfoOption *option = options; option->keyword; option++) {
+        if (strcmp(option->keyword, keyword) == 0 && option->val)
+            value = strdup(option->val);
+    }
+    PQconninfoFree(options);
+    return value;
+}
+
+Test(connection, a_peer_that_acknowledges_nothing_is_given_up_at_the_deadline)
+{
+    struct db_config config = fixture_config(&fixture);
+    config.statement_deadline_ms = 12345;
+
+    fixture_up(&fixture, config);
+
+    char *timeout = option_in_use("tcp_user_timeout");
+    cr_assert(eq(str, timeout, "12345"));
+    free(timeout);
+    fixture_close(&fixture);
+}
+
+Test(connection, an_option_of_the_url_goes_before_our_own)
+{
+    fixture_open(&fixture, "tcp_user_timeout=777", fixture_config(&fixture));
+    UNTIL(&fixture, fixture.ups == 1);
+
+    char *timeout = option_in_use("tcp_user_timeout");
+    cr_assert(eq(str, timeout, "777"));
+    free(timeout);
+    fixture_close(&fixture);
+}
+
 Test(connection, closing_answers_every_call_once)
 {
     struct answer answers[3] = {0};
