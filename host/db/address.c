@@ -11,6 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *option_value(const PQconninfoOption *options, const char *keyword)
+{
+    for (; options && options->keyword; options++) {
+        if (strcmp(options->keyword, keyword) == 0)
+            return options->val && *options->val ? options->val : NULL;
+    }
+    return NULL;
+}
+
 /* postgres://u:p@ss@host: libpq would take "ss@host" for the host and show it. */
 static bool has_raw_at_sign(const char *url)
 {
@@ -23,30 +32,44 @@ static bool has_raw_at_sign(const char *url)
     return first && memchr(first + 1, '@', size - (size_t)(first + 1 - authority));
 }
 
+/* postgres://u:p/ss@host: libpq would take "u" for the host, "p" for the port and the rest for the
+ * database, and all three are shown. */
+static bool has_raw_slash(const char *url)
+{
+    const char *authority = strstr(url, "://");
+    if (!authority)
+        return false;
+    authority += strlen("://");
+    const char *path = authority + strcspn(authority, "/?");
+    return memchr(path, '@', strcspn(path, "?")) != NULL;
+}
+
+/* What is no number there is the beginning of something else, and would be shown. */
+static bool has_odd_port(const PQconninfoOption *given)
+{
+    const char *port = option_value(given, "port");
+    return port && port[strspn(port, "0123456789,")] != '\0';
+}
+
 /* libpq's own text quotes the URL, password and all, so it is never shown. */
 static PQconninfoOption *parse_url(const char *url, struct error *error)
 {
     char *message = NULL;
     PQconninfoOption *given = NULL;
-    if (!has_raw_at_sign(url))
+    if (!has_raw_at_sign(url) && !has_raw_slash(url))
         given = PQconninfoParse(url, &message);
     PQfreemem(message);
+    if (given && has_odd_port(given)) {
+        PQconninfoFree(given);
+        given = NULL;
+    }
     if (!given)
         (void)error_set(
             error, ERROR_USAGE,
             "the database URL cannot be read (it is not shown, it may hold a password); "
-            "write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with @ : / ? %% and # in the "
-            "password as %%40 %%3A %%2F %%3F %%25 %%23");
+            "write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with @ : / ? %% and # in its "
+            "parts as %%40 %%3A %%2F %%3F %%25 %%23");
     return given;
-}
-
-static const char *option_value(const PQconninfoOption *options, const char *keyword)
-{
-    for (; options && options->keyword; options++) {
-        if (strcmp(options->keyword, keyword) == 0)
-            return options->val && *options->val ? options->val : NULL;
-    }
-    return NULL;
 }
 
 /* PQconndefaults reads the service file only for PGSERVICE, so a service named

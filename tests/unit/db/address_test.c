@@ -33,9 +33,15 @@ Test(address, label_shows_everything_but_the_password)
 Test(address, no_part_of_an_unreadable_url_is_shown)
 {
     static const char *const urls[] = {
-        "postgres://ann:s3cret@word@db/app", "mysql://ann:s3cret@db/app",
-        "postgres://ann:s3cret%zz@db/app",   "host=db password='s3cret",
-        "postgres://ann@db/app?s3cret=1",    "s3cret",
+        "postgres://ann:s3cret@word@db/app",
+        "mysql://ann:s3cret@db/app",
+        "postgres://ann:s3cret%zz@db/app",
+        "host=db password='s3cret",
+        "postgres://ann@db/app?s3cret=1",
+        "s3cret",
+        "postgres://ann:s3cret/word@db/app",
+        "postgres://ann:12/s3cret@db/app",
+        "host=db port=s3cret",
     };
     for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
         error_clear(&error);
