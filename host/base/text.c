@@ -138,6 +138,15 @@ bool text_is_utf8(const char *text, size_t size)
     return true;
 }
 
+bool text_is_printable(const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            return false;
+    }
+    return text_is_utf8(text, strlen(text));
+}
+
 size_t text_clean(char *out, size_t out_size, const char *text, size_t size)
 {
     static const char replacement[] = "\xef\xbf\xbd";

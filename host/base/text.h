@@ -37,6 +37,9 @@ bool text_lower(char *out, size_t size, const char *text);
 size_t text_utf8_sequence(const char *text, size_t size);
 bool text_is_utf8(const char *text, size_t size);
 
+/* UTF-8 without control characters of ASCII. */
+bool text_is_printable(const char *text);
+
 /* Copies `size` bytes so that PostgreSQL and any log take them: broken UTF-8
  * and NUL bytes become U+FFFD, and it is cut at a character border to fit
  * `out_size` with its NUL. Returns the length written. */

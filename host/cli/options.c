@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "cli/option_layer.h"
 #include "cli/option_table.h"
 #include "cli/option_value.h"
@@ -64,11 +65,14 @@ static bool read_config(struct option_layer *layers, struct error *error)
     return read;
 }
 
-/* --help and --version answer even when the rest is wrong. */
-static bool wants_answer_only(struct settings *settings, const struct option_layer *arguments)
+/* --help and --version answer even when the rest is wrong, so they are looked for before anything
+ * is read. */
+static bool wants_answer_only(struct settings *settings, int argc, char *const argv[])
 {
-    settings->help = option_layer_get(arguments, option_find("help"))->count > 0;
-    settings->version = option_layer_get(arguments, option_find("version"))->count > 0;
+    for (int i = 1; i < argc; i++) {
+        settings->help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+        settings->version |= strcmp(argv[i], "--version") == 0;
+    }
     return settings->help || settings->version;
 }
 
@@ -102,6 +106,29 @@ static bool fall_back_to_database_url(struct settings *settings, char *const env
     return true;
 }
 
+/* The database and every log line take it as text. */
+static bool check_function(const struct settings *settings, struct error *error)
+{
+    const char *name = settings->function;
+
+    return name == NULL || text_is_printable(name) ||
+           error_set(error, ERROR_USAGE,
+                     "--function holds control characters, or bytes that are not UTF-8");
+}
+
+/* NAME=value would pass nothing, and nobody would notice. */
+static bool check_pass_env(const struct settings *settings, struct error *error)
+{
+    for (size_t i = 0; i < settings->pass_env.count; i++)
+        if (strchr(settings->pass_env.items[i], '=') != NULL)
+            return error_set(error, ERROR_USAGE,
+                             "--pass-env takes the name of a variable only, not its value: "
+                             "--pass-env %.*s",
+                             (int)strcspn(settings->pass_env.items[i], "="),
+                             settings->pass_env.items[i]);
+    return true;
+}
+
 /* What no single option can tell. */
 static bool complete(struct settings *settings, char *const environment[], struct error *error)
 {
@@ -113,6 +140,8 @@ static bool complete(struct settings *settings, char *const environment[], struc
                          settings->plugins.count, LIMIT_MODULES);
     if (settings->once && settings->exit_when_idle > 0)
         return error_set(error, ERROR_USAGE, "--once and --exit-when-idle exclude each other");
+    if (!check_function(settings, error) || !check_pass_env(settings, error))
+        return false;
     if (settings->batch_size == 0)
         settings->batch_size = settings->concurrency > LIMIT_BATCH_DEFAULT ? settings->concurrency
                                                                            : LIMIT_BATCH_DEFAULT;
@@ -125,11 +154,8 @@ static bool read_layers(struct settings *settings, struct option_layer *layers, 
     for (size_t i = 0; i < LAYER_COUNT; i++)
         if (!option_layer_init(&layers[i], error))
             return false;
-    if (!option_layer_read_arguments(&layers[LAYER_ARGUMENTS], argc, argv, error))
-        return false;
-    if (wants_answer_only(settings, &layers[LAYER_ARGUMENTS]))
-        return true;
-    return option_layer_read_environment(&layers[LAYER_ENVIRONMENT], environment, error) &&
+    return option_layer_read_arguments(&layers[LAYER_ARGUMENTS], argc, argv, error) &&
+           option_layer_read_environment(&layers[LAYER_ENVIRONMENT], environment, error) &&
            read_config(layers, error) && store_all(settings, layers, error) &&
            complete(settings, environment, error);
 }
@@ -140,6 +166,8 @@ bool options_read(struct settings *settings, int argc, char *const argv[],
     struct option_layer layers[LAYER_COUNT] = {{NULL}};
 
     memset(settings, 0, sizeof *settings);
+    if (wants_answer_only(settings, argc, argv))
+        return true;
     bool read = read_layers(settings, layers, argc, argv, environment, error);
     for (size_t i = 0; i < LAYER_COUNT; i++)
         option_layer_finish(&layers[i]);

@@ -160,8 +160,32 @@ Test(options, help_answers_even_when_the_rest_is_wrong)
     char *environment[] = {"PGFLOW_NONSENSE=1", NULL};
 
     cr_assert(READ(environment, "--help"), "%s", error.text);
-
     cr_assert(settings.help);
+
+    cr_assert(READ(environment, "--nonsense", "--concurrency", "x", "-h"), "%s", error.text);
+    cr_assert(settings.help);
+
+    cr_assert(READ(environment, "--nonsense", "--version"), "%s", error.text);
+    cr_assert(settings.version);
+}
+
+Test(options, function_is_text_that_the_database_and_the_log_can_show)
+{
+    cr_assert(READ(no_environment, "--plugin", "a.so", "--function", "Zürich/mail"), "%s",
+              error.text);
+
+    cr_assert(not(READ(no_environment, "--plugin", "a.so", "--function", "a\nb")));
+    assert_refused("--function holds control characters");
+    cr_assert(not(READ(no_environment, "--plugin", "a.so", "--function", "a\xff")));
+    assert_refused("--function holds control characters, or bytes that are not UTF-8");
+}
+
+Test(options, pass_env_takes_names_only)
+{
+    cr_assert(not(READ(no_environment, "--plugin", "a.so", "--pass-env", "TOKEN=s3cret")));
+
+    assert_refused("--pass-env TOKEN");
+    cr_assert(eq(ptr, strstr(error.text, "s3cret"), NULL));
 }
 
 Test(options, name_the_nearest_option)
