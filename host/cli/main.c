@@ -2,12 +2,14 @@
  * pgflow-host: reads the options, hides the credentials, runs the worker, and shows the one error
  * that ended it.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/standard_fds.h"
 #include "cli/options.h"
 #include "db/address.h"
 #include "observe/log.h"
@@ -57,6 +59,9 @@ int main(int argc, char *argv[])
     struct error error;
     int code = 0;
 
+    standard_fds_open();
+    /* A log that nobody reads any more ends nothing. */
+    signal(SIGPIPE, SIG_IGN);
     if (!options_read(&settings, argc, argv, environ, &error))
         code = refuse(&error);
     else if (settings.help)
@@ -66,5 +71,7 @@ int main(int argc, char *argv[])
     else
         code = serve(&settings, argc, argv);
     settings_finish(&settings);
+    if (fflush(stdout) != 0 && code == 0)
+        code = ERROR_INTERNAL; /* --help or --version that went nowhere */
     return code;
 }

@@ -2,6 +2,7 @@
  * pgflowctl: reads the command line, opens the database if the command needs
  * it, runs the command, and shows an error once.
  */
+#include "base/standard_fds.h"
 #include "cli/options.h"
 #include "ctl/command.h"
 #include "db/migrate.h"
@@ -58,6 +59,7 @@ int main(int argc, char **argv)
 {
     struct error error = {.code = ERROR_NONE};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
+    standard_fds_open();
     (void)sigaction(SIGPIPE, &ignore, NULL);
     /* What went wrong is the answer of the command, not a log. */
     log_open(STDERR_FILENO, LOG_FORMAT_AUTO, LOG_LEVEL_FATAL);

@@ -18,6 +18,9 @@
 
 static const char temporary_prefix[] = ".new-";
 
+/* What helps when a folder cannot take the copies. */
+#define ELSEWHERE "; choose another folder with --module-dir"
+
 /* The first that is set of what host.md names. The result is malloced. */
 static char *choose_folder(const char *given)
 {
@@ -47,12 +50,12 @@ static bool make_folders(const char *path, mode_t mode, struct error *error)
     for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(part, 0755) != 0 && errno != EEXIST)
-            return error_set(error, ERROR_CONFIG, "cannot make the folder '%s': %s", part,
+            return error_set(error, ERROR_CONFIG, "cannot make the folder '%s': %s" ELSEWHERE, part,
                              strerror(errno));
         *slash = '/';
     }
     if (mkdir(part, mode) != 0 && errno != EEXIST)
-        return error_set(error, ERROR_CONFIG, "cannot make the folder '%s': %s", part,
+        return error_set(error, ERROR_CONFIG, "cannot make the folder '%s': %s" ELSEWHERE, part,
                          strerror(errno));
     return true;
 }
@@ -164,7 +167,7 @@ static bool open_folder(struct module_store *store, struct error *error)
         if (store->folder != NULL)
             store->fd = open(store->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (store->fd < 0)
-            ok = error_set(error, ERROR_CONFIG, "cannot open the folder '%s': %s", chosen,
+            ok = error_set(error, ERROR_CONFIG, "cannot open the folder '%s': %s" ELSEWHERE, chosen,
                            strerror(errno));
     }
     free(chosen);
@@ -222,13 +225,13 @@ static bool write_file(const char *path, const struct module_bytes *bytes, struc
     }
     /* The mode of the copy does not depend on the host's umask. */
     if (fd < 0 || done < bytes->size || fchmod(fd, 0444) != 0) {
-        error_set(error, ERROR_CONFIG, "cannot write '%s': %s", path, strerror(errno));
+        error_set(error, ERROR_CONFIG, "cannot write '%s': %s" ELSEWHERE, path, strerror(errno));
         if (fd >= 0)
             close(fd);
         return false;
     }
     return close(fd) == 0 ||
-           error_set(error, ERROR_CONFIG, "cannot write '%s': %s", path, strerror(errno));
+           error_set(error, ERROR_CONFIG, "cannot write '%s': %s" ELSEWHERE, path, strerror(errno));
 }
 
 /* The folder that a file goes to; runners of another user must pass through,

@@ -1,5 +1,6 @@
 /*
- * SIGTERM, SIGINT and SIGHUP stop in two stages; SIGUSR1 logs the state.
+ * SIGTERM, SIGINT and SIGHUP stop in two stages; SIGUSR1 logs the state. A SIGHUP that the host was
+ * started without stays ignored: that is what nohup(1) is for.
  */
 #include "worker/worker_private.h"
 
@@ -16,6 +17,13 @@ static void on_state(uv_signal_t *handle, int number)
     state_log(handle->data);
 }
 
+static bool is_ignored(int number)
+{
+    struct sigaction now;
+
+    return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 bool signals_open(struct worker *worker, struct error *error)
 {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
@@ -25,6 +33,8 @@ bool signals_open(struct worker *worker, struct error *error)
         int failed = uv_signal_init(&worker->loop, handle);
 
         handle->data = worker;
+        if (failed == 0 && numbers[i] == SIGHUP && is_ignored(SIGHUP))
+            continue;
         if (failed == 0)
             failed =
                 uv_signal_start(handle, numbers[i] == SIGUSR1 ? on_state : on_stop, numbers[i]);
