@@ -71,7 +71,9 @@ uint32_t prefetch_depth(const struct prefetch *prefetch, uint32_t concurrency)
 
 uint32_t claim_width(const struct claim_room *room)
 {
-    uint32_t ahead = smaller(room->batch_size, room->ahead);
+    /* Two batches: while the database claims one, the runners work on the other. With one, each
+     * claim finds the one before it still unworked, and all are half as wide. */
+    uint32_t ahead = smaller(2 * room->batch_size, room->ahead);
     uint32_t width = less(room->concurrency + ahead, room->in_pool);
     /* Unreported results hold memory as running tasks do. */
     uint32_t kept = less(2 * (room->concurrency + ahead), room->in_pool + room->unreported);

@@ -46,12 +46,23 @@ Test(claim_width, prefetch_adds_what_is_held_ahead)
     cr_assert(eq(u32, claim_width(&room), 70));
 }
 
-Test(claim_width, holds_at_most_one_batch_ahead)
+Test(claim_width, holds_at_most_two_batches_ahead)
 {
-    struct claim_room room = room_of(10, 0, 0);
+    struct claim_room room = room_of(23, 13, 0);
     room.ahead = 70;
 
-    cr_assert(eq(u32, claim_width(&room), 10));
+    cr_assert(eq(u32, claim_width(&room), 7));
+    room = room_of(30, 20, 0);
+    room.ahead = 70;
+    cr_assert(eq(u32, claim_width(&room), 0));
+}
+
+Test(claim_width, is_a_whole_batch_while_the_one_before_waits)
+{
+    struct claim_room room = {
+        .concurrency = 10, .batch_size = 100, .ahead = 1000, .in_pool = 100, .waiting = 90};
+
+    cr_assert(eq(u32, claim_width(&room), 100));
 }
 
 Test(claim_width, is_nothing_while_a_narrow_claim_would_join_waiting_work)
