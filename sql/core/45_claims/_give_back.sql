@@ -34,6 +34,8 @@ begin
   into queue_names, message_ids
   from given g;
 
-  perform pgflow._show_tasks(run_ids, step_slugs, task_indexes, queue_names, message_ids, delay);
+  perform pgflow._notify(pgflow._show_tasks(
+    run_ids, step_slugs, task_indexes, queue_names, message_ids,
+    array_fill(delay, array[cardinality(run_ids)])));
 end
 $$;

@@ -55,9 +55,9 @@ begin
   from changed c;
 
   if requeued.how_many > 0 then
-    perform pgflow._show_tasks(
+    perform pgflow._notify(pgflow._show_tasks(
       requeued.run_ids, requeued.step_slugs, requeued.task_indexes, requeued.queue_names,
-      requeued.message_ids, 0);
+      requeued.message_ids, array_fill(0, array[requeued.how_many])));
   end if;
   return requeued.how_many;
 end
