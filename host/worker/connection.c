@@ -99,9 +99,9 @@ bool connection_answered(struct worker *worker, const struct db_status *status, 
     if (status->outcome == DB_OK)
         return true;
     if (is_permanent(status)) {
-        worker_fail(worker, ERROR_CONFIG, "%s was refused: %s%s%s%s%s", what, status->text,
+        worker_fail(worker, ERROR_CONFIG, "%s was refused: %s%s%s%s%s%s", what, status->text,
                     status->sqlstate[0] != '\0' ? " (SQLSTATE " : "", status->sqlstate,
-                    status->sqlstate[0] != '\0' ? ")" : "",
+                    status->sqlstate[0] != '\0' ? ")" : "", status->detail != NULL ? "\n" : "",
                     status->detail != NULL ? status->detail : "");
         return false;
     }
