@@ -1,7 +1,7 @@
 -- One line per host and version: how many of its tasks ended in each sixtieth of
 -- the demo, as a block whose height is the share of the busiest; below them the
 -- fence (F), its end (E) and the switch of the alias (S).
--- :names maps the pid of a host to its name; :fenced_at and :enabled_at are times.
+-- :names maps the pid of a host to its name; :marks lists the fences and their ends.
 with task as (
   select names.value as host, w.queue_name, t.flow_slug, t.completed_at
   from pgflow.step_tasks t
@@ -12,7 +12,7 @@ with task as (
   select min(started_at) as begins, extract(epoch from max(completed_at) - min(started_at)) * 1.001 as seconds
   from pgflow.step_tasks
 ), mark (sign, at) as (
-  values ('F', :'fenced_at'::timestamptz), ('E', :'enabled_at'::timestamptz)
+  select m.sign, m.at from jsonb_to_recordset(:'marks'::jsonb) as m (sign text, at timestamptz)
   union all
   select 'S', max(at) from pgflow.alias_switches where from_flow_slug is not null
 ), mark_slot as (
