@@ -1,11 +1,13 @@
-# find_package(PgflowSDK): the ABI header as the target PgflowSDK::headers, and
-# pgflow_add_module(). Works from this folder (the source tree), from the build
-# tree, which includes this file, and installed, where PgflowSDKPaths.cmake says
-# how far away the headers are.
+# find_package(PgflowSDK): the headers as the target PgflowSDK::headers, the JSON
+# helpers as PgflowSDK::json, and pgflow_add_module(). Works from this folder (the
+# source tree), from the build tree, which includes this file, and installed, where
+# PgflowSDKPaths.cmake says how far away the headers are.
 
 set(PgflowSDK_INCLUDE_DIR "${CMAKE_CURRENT_LIST_DIR}/../include")
+set(PgflowSDK_SOURCE_DIR "${CMAKE_CURRENT_LIST_DIR}/../src")
 include("${CMAKE_CURRENT_LIST_DIR}/PgflowSDKPaths.cmake" OPTIONAL)
 get_filename_component(PgflowSDK_INCLUDE_DIR "${PgflowSDK_INCLUDE_DIR}" ABSOLUTE)
+get_filename_component(PgflowSDK_SOURCE_DIR "${PgflowSDK_SOURCE_DIR}" ABSOLUTE)
 
 if(NOT EXISTS "${PgflowSDK_INCLUDE_DIR}/pgflow/module.h")
   set(PgflowSDK_FOUND FALSE)
@@ -19,5 +21,25 @@ if(NOT TARGET PgflowSDK::headers)
   set_target_properties(PgflowSDK::headers PROPERTIES
                         INTERFACE_INCLUDE_DIRECTORIES "${PgflowSDK_INCLUDE_DIR}")
 endif()
+
+# pgflow/json.h: sources that are compiled into whatever links the target, and cJSON,
+# static where the system has an archive of it. Only where there is cJSON, and the
+# project has the language C.
+get_property(_pgflow_languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+find_path(PgflowSDK_CJSON_INCLUDE_DIR cjson/cJSON.h)
+find_library(PgflowSDK_CJSON_LIBRARY NAMES libcjson.a cjson)
+mark_as_advanced(PgflowSDK_CJSON_INCLUDE_DIR PgflowSDK_CJSON_LIBRARY)
+if(NOT TARGET PgflowSDK::json AND "C" IN_LIST _pgflow_languages
+   AND PgflowSDK_CJSON_INCLUDE_DIR AND PgflowSDK_CJSON_LIBRARY)
+  add_library(PgflowSDK::json INTERFACE IMPORTED GLOBAL)
+  target_sources(PgflowSDK::json INTERFACE "${PgflowSDK_SOURCE_DIR}/json.c"
+                                           "${PgflowSDK_SOURCE_DIR}/json_parse.c")
+  target_include_directories(PgflowSDK::json INTERFACE "${PgflowSDK_CJSON_INCLUDE_DIR}")
+  target_link_libraries(PgflowSDK::json INTERFACE PgflowSDK::headers "${PgflowSDK_CJSON_LIBRARY}")
+  if(PgflowSDK_CJSON_LIBRARY MATCHES "\\.a$")
+    target_link_libraries(PgflowSDK::json INTERFACE m)
+  endif()
+endif()
+unset(_pgflow_languages)
 
 include("${CMAKE_CURRENT_LIST_DIR}/PgflowModule.cmake")

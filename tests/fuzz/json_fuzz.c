@@ -1,6 +1,7 @@
 /*
  * Outputs of handlers: the judge gives the same answer however the text is cut,
- * and what it accepts any parser takes.
+ * and what it accepts any parser takes. The parser that the SDK gives to authors
+ * accepts the same, but for keys that come twice, and prints what it read as JSON.
  */
 #include "fuzz.h"
 
@@ -8,7 +9,7 @@
 #include "base/json_check.h"
 #include "base/text.h"
 
-#include <cjson/cJSON.h>
+#include <pgflow/json.h>
 #include <string.h>
 
 static bool judge_pieces(const char *text, size_t size, size_t piece)
@@ -42,6 +43,25 @@ static void check_quoting(const char *text, size_t size)
     buf_free(&json);
 }
 
+static void check_parser(const char *text, size_t size, bool accepted)
+{
+    pgf_json_problem problem = {0};
+    struct error error = {0};
+    cJSON *read = pgf_json_parse(text, size, &problem);
+    FUZZ_CHECK((read == NULL) == (problem.what != NULL) && problem.offset <= size);
+    if (read == NULL) {
+        FUZZ_CHECK(!accepted || strstr(problem.what, "key twice") != NULL);
+        return;
+    }
+    FUZZ_CHECK(accepted);
+    char *printed = cJSON_PrintUnformatted(read);
+    cJSON *again = pgf_json_parse(printed, strlen(printed), NULL);
+    FUZZ_CHECK(json_check_text(printed, strlen(printed), &error) && again != NULL);
+    cJSON_Delete(again);
+    cJSON_free(printed);
+    cJSON_Delete(read);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;
@@ -55,6 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(read != NULL && text_is_utf8(text, size) && memchr(text, '\0', size) == NULL);
         cJSON_Delete(read);
     }
+    check_parser(text, size, accepted);
     check_quoting(text, size);
     return 0;
 }

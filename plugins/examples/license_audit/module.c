@@ -2,8 +2,9 @@
  * The deployment descriptor of license_audit. Two concrete flows are built from it, with
  * LICENSE_AUDIT_VERSION 1 and 2: they run side by side while version 1 drains. Version 2
  * adds `policy` and `flag_copyleft`, and groups the summary by family. */
-#include "json_call.h"
 #include "steps.h"
+
+#include <pgflow/json.h>
 
 #define MAIN_QUEUE "license_audit"
 #define REPORT_QUEUE "license_report"
@@ -67,7 +68,20 @@ static const pgf_step steps[] = {
      .run = step_report},
 };
 
-PGF_EXPORT const pgf_module pgflow_module_v1 = {
-    PGF_MODULE_HEADER,         .flow_slug = FLOW_SLUG,         .alias = "license_audit",
-    .version = VERSION,        .queue_mode = PGF_QUEUE_ROUTED, .options = &flow_options,
-    .steps = PGF_ARRAY(steps), .init = json_call_init};
+/* A tree that lost a branch for want of memory could become a result. */
+static int32_t init(const pgf_host *host, void **state)
+{
+    (void)host;
+    (void)state;
+    pgf_json_abort_without_memory();
+    return 0;
+}
+
+PGF_EXPORT const pgf_module pgflow_module_v1 = {PGF_MODULE_HEADER,
+                                                .flow_slug = FLOW_SLUG,
+                                                .alias = "license_audit",
+                                                .version = VERSION,
+                                                .queue_mode = PGF_QUEUE_ROUTED,
+                                                .options = &flow_options,
+                                                .steps = PGF_ARRAY(steps),
+                                                .init = init};

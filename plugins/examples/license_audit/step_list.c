@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Finds the copyright files of the installed packages. */
-#include "json_call.h"
+#include "call_text.h"
 #include "steps.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <pgflow/json.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,16 +69,18 @@ static cJSON *find_files(const char *folder, int limit)
 int32_t step_list(void *state, const pgf_call *call)
 {
     (void)state;
-    cJSON *run = call_flow_input(call);
+    cJSON *run = pgf_json_flow_input(call);
+    if (run == NULL)
+        return PGF_PERMANENT;
     const cJSON *limit = cJSON_GetObjectItemCaseSensitive(run, "limit");
-    const char *folder = text_member(run, "folder", default_folder);
+    const char *folder = pgf_json_text(run, "folder", default_folder);
     int32_t answer = PGF_PERMANENT;
     if (limit != NULL && (!cJSON_IsNumber(limit) || limit->valueint < 1)) {
         call_fail(call, PGF_PERMANENT,
                   "\"limit\" must be a number from 1; leave it out for all files");
     } else {
         cJSON *list = find_files(folder, limit != NULL ? limit->valueint : INT_MAX);
-        answer = list != NULL ? call_give(call, list)
+        answer = list != NULL ? pgf_json_give(call, list)
                               : call_fail(call, PGF_PERMANENT, "cannot read the folder '%s': %s",
                                           folder, strerror(errno));
     }

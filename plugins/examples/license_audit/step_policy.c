@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Version 2: what the run's policy asks to be flagged, and the packages that it flags. */
-#include "json_call.h"
+#include "call_text.h"
 #include "license_set.h"
 #include "steps.h"
 
+#include <pgflow/json.h>
 #include <string.h>
 
 static bool has_text(const cJSON *list, const char *text)
@@ -50,7 +51,9 @@ int32_t step_policy(void *state, const pgf_call *call)
     static const char *const families[] = {"permissive",    "weak-copyleft", "copyleft",
                                            "public-domain", "other",         NULL};
     (void)state;
-    cJSON *run = call_flow_input(call);
+    cJSON *run = pgf_json_flow_input(call);
+    if (run == NULL)
+        return PGF_PERMANENT;
     const cJSON *policy = cJSON_GetObjectItemCaseSensitive(run, "policy");
     const cJSON *flagged = cJSON_GetObjectItemCaseSensitive(policy, "families");
     const cJSON *except = cJSON_GetObjectItemCaseSensitive(policy, "except");
@@ -64,7 +67,7 @@ int32_t step_policy(void *state, const pgf_call *call)
         cJSON *result = cJSON_CreateObject();
         add_list(result, "families", flagged, "copyleft");
         add_list(result, "except", except, NULL);
-        answer = call_give(call, result);
+        answer = pgf_json_give(call, result);
     }
     cJSON_Delete(run);
     return answer;
@@ -75,7 +78,7 @@ static void flag_package(cJSON *list, const cJSON *scan, const cJSON *policy)
 {
     const cJSON *families = cJSON_GetObjectItemCaseSensitive(policy, "families");
     const cJSON *except = cJSON_GetObjectItemCaseSensitive(policy, "except");
-    const char *package = text_member(scan, "package", "");
+    const char *package = pgf_json_text(scan, "package", "");
     const cJSON *license = NULL;
     cJSON *found = cJSON_CreateArray();
     cJSON_ArrayForEach(license, cJSON_GetObjectItemCaseSensitive(scan, "licenses"))
@@ -96,11 +99,11 @@ static void flag_package(cJSON *list, const cJSON *scan, const cJSON *policy)
 int32_t step_flag_copyleft(void *state, const pgf_call *call)
 {
     (void)state;
-    cJSON *input = call_input(call);
+    cJSON *input = pgf_json_input(call);
+    if (input == NULL)
+        return PGF_PERMANENT;
     const cJSON *policy = cJSON_GetObjectItemCaseSensitive(input, "policy");
     const cJSON *scan = NULL;
-    if (input == NULL)
-        return call_fail(call, PGF_ERROR, "the results of policy and scan cannot be read");
     cJSON *list = cJSON_CreateArray();
     cJSON_ArrayForEach(scan, cJSON_GetObjectItemCaseSensitive(input, "scan"))
         flag_package(list, scan, policy);
@@ -108,5 +111,5 @@ int32_t step_flag_copyleft(void *state, const pgf_call *call)
     cJSON_AddNumberToObject(result, "flagged", cJSON_GetArraySize(list));
     cJSON_AddItemToObject(result, "packages", list);
     cJSON_Delete(input);
-    return call_give(call, result);
+    return pgf_json_give(call, result);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Writes the report in Markdown. It appears at its path as a whole or not at all: written
  * beside it, then renamed; so a repeated attempt only writes it again. */
-#include "json_call.h"
+#include "call_text.h"
 #include "steps.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <pgflow/json.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static void put_table(FILE *out, const char *title, const cJSON *rows, const cha
         int packages = number_of(row, "packages");
         int bar = most > 0 ? (int)(((long)packages * BAR_WIDTH + most - 1) / most) : 0;
         fputs("| ", out);
-        put_cell(out, text_member(row, key, "?"));
+        put_cell(out, pgf_json_text(row, key, "?"));
         fprintf(out, " | %d | ", packages);
         for (int i = 0; i < bar; i++)
             fputs("\xe2\x96\x88", out); /* U+2588 FULL BLOCK */
@@ -61,7 +62,7 @@ static void put_report(FILE *out, const pgf_call *call, const cJSON *summary, co
 
 static bool report_path(const pgf_call *call, const cJSON *run, char *path, size_t size)
 {
-    const char *asked = text_member(run, "report", NULL);
+    const char *asked = pgf_json_text(run, "report", NULL);
     const char *folder = getenv("TMPDIR");
     int length = asked != NULL ? snprintf(path, size, "%s", asked)
                                : snprintf(path, size, "%s/license-audit-%.*s.md",
@@ -99,8 +100,8 @@ int32_t step_report(void *state, const pgf_call *call)
 {
     char path[PATH_MAX];
     (void)state;
-    cJSON *input = call_input(call);
-    cJSON *run = call_flow_input(call);
+    cJSON *input = pgf_json_input(call);
+    cJSON *run = pgf_json_flow_input(call);
     int32_t answer = PGF_ERROR;
     const cJSON *summary = cJSON_GetObjectItemCaseSensitive(input, "summary");
     if (summary == NULL || run == NULL) {
@@ -109,14 +110,14 @@ int32_t step_report(void *state, const pgf_call *call)
         answer = call_fail(call, PGF_PERMANENT, "\"report\" is empty or longer than a path may be");
     } else {
         long bytes =
-            write_report(call, summary, text_member(run, "folder", "/usr/share/doc"), path);
+            write_report(call, summary, pgf_json_text(run, "folder", "/usr/share/doc"), path);
         if (bytes < 0) {
             answer = call_fail(call, PGF_ERROR, "cannot write '%s': %s", path, strerror(errno));
         } else {
             cJSON *result = cJSON_CreateObject();
             cJSON_AddStringToObject(result, "file", path);
             cJSON_AddNumberToObject(result, "bytes", (double)bytes);
-            answer = call_give(call, result);
+            answer = pgf_json_give(call, result);
         }
     }
     cJSON_Delete(run);

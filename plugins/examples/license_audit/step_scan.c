@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Reads one copyright file. It may have changed or gone since it was listed: that is a
  * result, not a failure of the audit. */
-#include "json_call.h"
+#include "call_text.h"
 #include "recogniser.h"
 #include "steps.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pgflow/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,7 @@ static int32_t give_unreadable(const pgf_call *call, const char *package, const 
     cJSON_AddStringToObject(result, "package", package);
     cJSON_AddItemToObject(result, "licenses", cJSON_CreateArray());
     cJSON_AddStringToObject(result, "unreadable", why);
-    return call_give(call, result);
+    return pgf_json_give(call, result);
 }
 
 static int32_t give_licenses(const pgf_call *call, const char *package, const char *text,
@@ -77,7 +78,7 @@ static int32_t give_licenses(const pgf_call *call, const char *package, const ch
     for (size_t i = 0; i < set.count; i++)
         cJSON_AddItemToArray(licenses, cJSON_CreateString(set.names[i]));
     cJSON_AddStringToObject(result, "by", recognised_by_name(by));
-    return call_give(call, result);
+    return pgf_json_give(call, result);
 }
 
 static int32_t scan_file(const pgf_call *call, const char *package, const char *path)
@@ -101,9 +102,9 @@ static int32_t scan_file(const pgf_call *call, const char *package, const char *
 int32_t step_scan(void *state, const pgf_call *call)
 {
     (void)state;
-    cJSON *element = call_input(call);
-    const char *package = text_member(element, "package", NULL);
-    const char *path = text_member(element, "file", NULL);
+    cJSON *element = pgf_json_input(call);
+    const char *package = pgf_json_text(element, "package", NULL);
+    const char *path = pgf_json_text(element, "file", NULL);
     int32_t answer = package != NULL && path != NULL
                          ? scan_file(call, package, path)
                          : call_fail(call, PGF_PERMANENT,

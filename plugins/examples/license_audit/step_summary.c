@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Counts what the scans found. */
-#include "json_call.h"
+#include "call_text.h"
 #include "license_set.h"
 #include "steps.h"
 #include "tally.h"
 
+#include <pgflow/json.h>
 #include <string.h>
 
 struct summary {
@@ -64,12 +65,12 @@ static int32_t give_summary(const pgf_call *call, struct summary *summary, bool 
     add_tally(result, "byLicense", "license", &summary->licenses);
     if (with_families)
         add_tally(result, "byFamily", "family", &summary->families);
-    return call_give(call, result);
+    return pgf_json_give(call, result);
 }
 
 static int32_t summarise(const pgf_call *call, bool with_families)
 {
-    cJSON *input = call_input(call);
+    cJSON *input = pgf_json_input(call);
     const cJSON *scan = NULL;
     struct summary summary = {0};
     bool ok = input != NULL;

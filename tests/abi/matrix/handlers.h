@@ -7,6 +7,7 @@
 
 int32_t run_single(void *state, const pgf_call *call);
 int32_t run_map(void *state, const pgf_call *call);
+int32_t run_json(void *state, const pgf_call *call);
 int32_t start(const pgf_host *host, void **state);
 void finish(void *state);
 const void *find_extension(const char *id);

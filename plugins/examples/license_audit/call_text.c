@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call_text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int32_t call_fail(const pgf_call *call, int32_t result, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    call->set_error(call, text, strlen(text));
+    return result;
+}
+
+void call_log(const pgf_call *call, int32_t level, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    call->host->log(call->host, level, text, strlen(text));
+}
