@@ -9,7 +9,8 @@ import pytest
 
 from lib.fleet import (
     Fleet, active, assert_ran_once, assert_wholly_one_version, ctl, flows_of, more, until_active)
-from lib.programs import wait_until
+from lib.paths import module
+from lib.programs import run_host, wait_until
 from lib.rollout import Load, operator, wait_all
 
 MAIN, MAIL = QUEUES = "routed_main", "routed_mail"
@@ -135,6 +136,25 @@ def test_run_started_after_the_drain_check_blocks_the_retirement_until_it_is_ser
     assert retired.returncode == 0, retired.stderr
     assert start.returncode != 0 and "retired" in start.stderr, start.stderr
     assert undone.returncode == 0, undone.stderr
+
+
+def test_host_without_a_version_is_refused_while_a_run_of_it_may_still_come_to_the_queue(database, hosts, tmp_path):
+    main = hosts.start("--activate", "manual", queue=MAIN, plugins=[V1, V2])
+    main.signal(signal.SIGSTOP)
+    run = database.start_flow(V1)
+    database.rows("select pgflow.activate_flow('routed', %s, force => true)", V2)
+    assert database.value("select count(*) from pgflow.step_tasks where queue_name = %s", MAIL) == 0
+
+    refused = run_host(
+        "--queue", MAIL, "--plugin", module(V2), "--module-dir", tmp_path / "copies", env={"PGFLOW_DATABASE": database.url})
+    main.signal(signal.SIGCONT)
+    ctl(database, "cancel", run)
+    hosts.start(queue=MAIL, plugins=[V2])
+
+    assert refused.returncode == 78, refused.stderr
+    for word in (V1, "deliver", "draining", "--plugin"):
+        assert word in refused.stderr, refused.stderr
+    database.wait_run(database.start_flow("routed"))
 
 
 def test_version_that_was_skipped_takes_nothing_back_when_its_host_restarts(database, hosts):
