@@ -13,10 +13,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum { STACK_SIZE = 64 * 1024 };
 
 static int note_fd = -1;
+static pid_t owner;
 static atomic_bool sending;
 
 void crash_note_block(void)
@@ -38,7 +40,8 @@ static void send_note(int number)
         struct frame_crash crash;
     } note;
 
-    if (!atomic_load_explicit(&sending, memory_order_relaxed)) {
+    /* A forked child has the socket too, and nothing to say on it. */
+    if (getpid() == owner && !atomic_load_explicit(&sending, memory_order_relaxed)) {
         memset(&note, 0, sizeof note);
         note.header = frame_header_make(FRAME_CRASH, 0, sizeof note.crash);
         note.crash.signal = number;
@@ -56,6 +59,7 @@ bool crash_note_install(int fd, struct error *error)
     stack_t stack = {.ss_size = STACK_SIZE};
 
     note_fd = fd;
+    owner = getpid();
     /* Mapped, not malloced: the heap may be what is broken. */
     stack.ss_sp = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);

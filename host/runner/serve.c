@@ -35,6 +35,7 @@ struct server {
     const struct cancel_page *page;
     struct frame_reader reader;
     pgf_host host;
+    pid_t pid;        /* ours; a child that a handler forked has another */
     void *state;      /* the module's, from init */
     uint64_t running; /* number of the task in its handler; 0: none */
     uint64_t calls;
@@ -87,6 +88,9 @@ static void host_log(const pgf_host *host, int32_t level, const char *text, size
     struct frame_log log = {.level = level};
     size_t kept = len < LAST_LOG ? len : LAST_LOG - 1;
 
+    /* A child shares the socket: its frame could get into the middle of one of ours. */
+    if (getpid() != server->pid)
+        return;
     if (level < PGF_LOG_DEBUG || level > PGF_LOG_ERROR)
         log.level = level < PGF_LOG_DEBUG ? PGF_LOG_DEBUG : PGF_LOG_ERROR;
     if (kept > 0)
@@ -201,6 +205,9 @@ static void run_task(struct server *server, const struct frame *frame, struct ou
     begin = now_us();
     out->result = (struct frame_result){.status = step->run(server->state, &server->call.abi)};
     out->result.elapsed_us = now_us() - begin;
+    /* A child that came back out of the handler as well: its parent answers. */
+    if (getpid() != server->pid)
+        _exit(EXIT_SOCKET);
     server->running = 0;
     put_result(server, out, frame->number);
 }
@@ -277,6 +284,7 @@ int serve_module(const struct runner_options *options)
     struct error error = {0};
 
     server.options = options;
+    server.pid = getpid();
     if (!sandbox_enter(options, RUNNER_FD_FIRST_FREE, &error) || !start_server(&server, &error)) {
         fflush(stdout);
         send_frame(FRAME_FAILED, 0, NULL, 0, error.text, strlen(error.text));

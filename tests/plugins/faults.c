@@ -36,6 +36,7 @@ static const pgf_step steps[] = {
     FAULT("flood", fault_flood, NULL),
     FAULT("print", fault_print, NULL),
     FAULT("fork", fault_fork, NULL),
+    FAULT("fork_returns", fault_fork_returns, NULL),
     FAULT("self", fault_self, NULL),
     FAULT("not_json", fault_output, NULL),
     FAULT("cut_short", fault_output, NULL),

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { FD_SEEN = 256 };
@@ -93,6 +95,25 @@ int32_t fault_fork(void *state, const pgf_call *call)
     ssize_t got = first > 0 ? read(report[0], &child, sizeof child) : -1;
     close(report[0]);
     return got == (ssize_t)sizeof child && put_format(call, "{\"pid\": %d}", (int)child)
+               ? PGF_OK
+               : PGF_ERROR;
+}
+
+/* The child comes back out of the handler as if it were the runner, or "crash": 1. Before that
+ * it logs, which must not reach the host either. */
+int32_t fault_fork_returns(void *state, const pgf_call *call)
+{
+    static const char words[] = "a line of the child";
+    bool crash = param_number(call, "crash", 0) != 0;
+    pid_t child = fork();
+    (void)state;
+    if (child == 0) {
+        call->host->log(call->host, PGF_LOG_INFO, words, sizeof words - 1);
+        if (crash)
+            abort();
+        return put(call, "\"of the child\"") ? PGF_OK : PGF_ERROR;
+    }
+    return child > 0 && waitpid(child, NULL, 0) == child && put(call, "\"of the parent\"")
                ? PGF_OK
                : PGF_ERROR;
 }

@@ -238,6 +238,27 @@ static bool has_exit(struct harness *harness, void *data)
     return pool_module_exits(faults, *(enum pool_exit_cause *)data) == 1;
 }
 
+static void expect_only_the_parent_answers(const char *params)
+{
+    harness_run(&h, &task, faults, "fork_returns", params);
+
+    cr_assert_eq(task.outcome, POOL_COMPLETED, "%s", task.error);
+    cr_assert_str_eq(task.output, "\"of the parent\"");
+    expect_next_task_is_fine(0);
+    cr_assert_eq(pool_gauges(h.pool).spawned, 1);
+    cr_assert_eq(harness_count_lines(&h, NULL, POOL_LOG, "a line of the child"), 0);
+}
+
+Test(fault, child_that_returns_out_of_the_handler_answers_nothing)
+{
+    expect_only_the_parent_answers("{}");
+}
+
+Test(fault, child_that_crashes_costs_nothing)
+{
+    expect_only_the_parent_answers("{\"crash\": 1}");
+}
+
 Test(fault, death_while_idle_costs_nothing)
 {
     enum pool_exit_cause cause = POOL_EXIT_SIGNAL;
