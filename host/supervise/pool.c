@@ -198,26 +198,19 @@ bool pool_module_is_held(const struct pool_module *module)
     return module->standing == MODULE_HELD;
 }
 
-static bool has_ready_runner(const struct pool_module *module)
-{
-    return module->runners[RUNNER_IDLE].count + module->runners[RUNNER_BUSY].count > 0;
-}
-
 void pool_warm(struct pool_module *module)
 {
     struct error error;
 
-    if (module->standing == MODULE_HELD || has_ready_runner(module)) {
+    if (module->standing == MODULE_HELD || module_has_ready_runner(module)) {
         module->announce = true;
         pool_defer(module->pool);
         return;
     }
     /* Its READY is news again, also when the module had been ready before. */
     module->standing = MODULE_UNTRIED;
-    if (module->runners[RUNNER_STARTING].count == 0 && runner_spawn(module, &error) == NULL) {
-        module->exits[POOL_EXIT_START]++;
-        module_note_failed_start(module, error.text);
-    }
+    if (module->runners[RUNNER_STARTING].count == 0 && runner_spawn(module, &error) == NULL)
+        module_note_failed_spawn(module, error.text);
 }
 
 void pool_submit(struct pool *pool, struct pool_task *task)
@@ -248,6 +241,7 @@ bool pool_recall(struct pool *pool, struct pool_task *task)
 void pool_cancel(struct pool *pool, struct pool_task *task, enum pool_cancel_why why)
 {
     struct runner *runner = task->runner;
+    const struct runner_slot *head = runner == NULL ? NULL : runner_head(runner);
     bool is_first;
 
     if (task->state == TASK_DONE || task->state == TASK_NEW || pool_recall(pool, task))
@@ -255,11 +249,9 @@ void pool_cancel(struct pool *pool, struct pool_task *task, enum pool_cancel_why
     is_first = task->cancel_why == 0;
     if (is_first || why == POOL_RUN_ENDED)
         task->cancel_why = (uint8_t)why;
-    if (!is_first || runner == NULL || runner->state != RUNNER_BUSY)
-        return;
-    atomic_store(&runner->page->cancelled, task->number);
-    if (!task->timed_out)
-        runner_set_due(runner, uv_now(pool->config.loop) + pool->config.grace_ms);
+    /* Behind another task it is asked to stop when it starts. */
+    if (is_first && head != NULL && head->task == task && !task->timed_out)
+        runner_ask_to_stop(runner);
 }
 
 static void kill_runners_of(struct pool_module *module)
@@ -301,11 +293,11 @@ uint32_t pool_running_count(const struct pool *pool)
 const char *pool_exit_cause_name(enum pool_exit_cause cause)
 {
     static const char *const names[POOL_EXIT_CAUSES] = {
-        [POOL_EXIT_IDLE] = "idle",         [POOL_EXIT_RECYCLED] = "recycled",
-        [POOL_EXIT_STOPPED] = "stopped",   [POOL_EXIT_KILLED] = "killed",
-        [POOL_EXIT_TIMEOUT] = "timeout",   [POOL_EXIT_PROTOCOL] = "protocol",
-        [POOL_EXIT_SIGNAL] = "signal",     [POOL_EXIT_STATUS] = "status",
-        [POOL_EXIT_START] = "not_started",
+        [POOL_EXIT_IDLE] = "idle",       [POOL_EXIT_RECYCLED] = "recycled",
+        [POOL_EXIT_STOPPED] = "stopped", [POOL_EXIT_KILLED] = "killed",
+        [POOL_EXIT_TIMEOUT] = "timeout", [POOL_EXIT_PROTOCOL] = "protocol",
+        [POOL_EXIT_STUCK] = "stuck",     [POOL_EXIT_SIGNAL] = "signal",
+        [POOL_EXIT_STATUS] = "status",   [POOL_EXIT_START] = "not_started",
     };
 
     return names[cause];

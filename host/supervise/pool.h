@@ -153,7 +153,7 @@ struct pool_config {
     void *context; /* handed to every callback */
 
     /* For tests; 0 or NULL: the real ones. */
-    uint32_t ready_timeout_ms;        /* 10000: from spawn to READY */
+    uint32_t ready_timeout_ms;        /* 10000: from spawn to READY, from TASK to STARTED */
     uint32_t grace_ms;                /* 2000: from the cooperative cancel to SIGKILL */
     const uint32_t *hold_schedule_ms; /* 1000, 5000, 30000, 60000, the last repeats; 0 ends it */
 };
@@ -211,6 +211,7 @@ enum pool_exit_cause {
     POOL_EXIT_KILLED,   /* killed by us: cancel or pool_kill_all */
     POOL_EXIT_TIMEOUT,  /* killed by us: deadline */
     POOL_EXIT_PROTOCOL, /* killed by us: it broke the protocol */
+    POOL_EXIT_STUCK,    /* killed by us: it did not take up a task */
     POOL_EXIT_SIGNAL,   /* died of a signal */
     POOL_EXIT_STATUS,   /* exited by itself */
     POOL_EXIT_START,    /* before READY, for any reason */

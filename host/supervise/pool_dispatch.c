@@ -26,8 +26,9 @@ static enum placement find_placement(const struct pool_module *module)
         return PLACE_NOWHERE;
     if (module->runners[RUNNER_IDLE].count > 0)
         return PLACE_IDLE;
-    return module->runners[RUNNER_STARTING].count < module->queue.count ? PLACE_SPAWN
-                                                                        : PLACE_NOWHERE;
+    return module->runners[RUNNER_STARTING].count < module->queue.count && !module->spawn_paused
+               ? PLACE_SPAWN
+               : PLACE_NOWHERE;
 }
 
 static bool is_older(const struct pool_module *a, const struct pool_module *b)
@@ -64,10 +65,8 @@ static void start_runner(struct pool_module *module)
 {
     struct error error;
 
-    if (runner_spawn(module, &error) != NULL)
-        return;
-    module->exits[POOL_EXIT_START]++;
-    module_note_failed_start(module, error.text);
+    if (runner_spawn(module, &error) == NULL)
+        module_note_failed_spawn(module, error.text);
 }
 
 /* The one of the first few busy runners with the fewest tasks; those looked at

@@ -46,6 +46,7 @@ static void hold(struct pool_module *module, const char *reason)
     free(module->held_reason);
     module->held_reason = strdup(reason);
     module->standing = MODULE_HELD;
+    module->spawn_paused = false;
     module->holds++;
     module_return_queue(module);
     uv_timer_start(&module->retry, module_on_retry, delay, 0);
@@ -53,6 +54,11 @@ static void hold(struct pool_module *module, const char *reason)
               "%s is held, its tasks stay queued; tried again in %u s: %s", module->flow,
               (delay + 999) / 1000, reason);
     announce(module);
+}
+
+bool module_has_ready_runner(const struct pool_module *module)
+{
+    return module->runners[RUNNER_IDLE].count + module->runners[RUNNER_BUSY].count > 0;
 }
 
 void module_note_ready(struct pool_module *module)
@@ -63,6 +69,7 @@ void module_note_ready(struct pool_module *module)
     if (module->standing != MODULE_READY)
         announce(module);
     module->standing = MODULE_READY;
+    module->spawn_paused = module->shortage_told = false;
     uv_timer_stop(&module->retry);
 }
 
@@ -74,6 +81,25 @@ void module_note_failed_start(struct pool_module *module, const char *reason)
 
     if (!module->pool->killing && !waits)
         hold(module, reason);
+}
+
+/* The machine has no room for another process or descriptor: no fault of the module, and its
+ * runners can go on. */
+void module_note_failed_spawn(struct pool_module *module, const char *reason)
+{
+    module->exits[POOL_EXIT_START]++;
+    if (module->standing != MODULE_READY || !module_has_ready_runner(module)) {
+        module_note_failed_start(module, reason);
+        return;
+    }
+    module->spawn_paused = true;
+    uv_timer_start(&module->retry, module_on_retry, LIMIT_SPAWN_PAUSE_MS, 0);
+    if (module->shortage_told)
+        return;
+    module->shortage_told = true;
+    pool_emit(module, "runner_not_started", PGF_LOG_WARN, NULL, 0,
+              "%s goes on with %u runners, no further one can be started: %s", module->flow,
+              module->runners[RUNNER_IDLE].count + module->runners[RUNNER_BUSY].count, reason);
 }
 
 void module_note_death(struct pool_module *module, const char *reason)
@@ -97,8 +123,11 @@ void module_on_retry(uv_timer_t *timer)
     struct pool_module *module = timer->data;
     struct error error;
 
-    if (module->runners[RUNNER_IDLE].count > 0 || module->runners[RUNNER_BUSY].count > 0)
+    module->spawn_paused = false;
+    if (module->standing == MODULE_READY)
+        pool_dispatch(module->pool);
+    else if (module_has_ready_runner(module))
         module_note_ready(module);
     else if (module->runners[RUNNER_STARTING].count == 0 && runner_spawn(module, &error) == NULL)
-        module_note_failed_start(module, error.text);
+        module_note_failed_spawn(module, error.text);
 }

@@ -131,10 +131,12 @@ struct pool_module {
     struct task_list queue;
 
     enum module_standing standing;
-    uint32_t deaths;   /* in a row, no task finished between them */
-    uint32_t holds;    /* in a row: place in the schedule */
-    bool announce;     /* on_module_state is due from the loop */
-    char *held_reason; /* may be NULL */
+    uint32_t deaths;    /* in a row, no task finished between them */
+    uint32_t holds;     /* in a row: place in the schedule */
+    bool announce;      /* on_module_state is due from the loop */
+    bool spawn_paused;  /* no further runner could be started; `retry` ends it */
+    bool shortage_told; /* until a further one is READY */
+    char *held_reason;  /* may be NULL */
     uv_timer_t retry;
 
     uint64_t exits[POOL_EXIT_CAUSES];
@@ -170,6 +172,7 @@ enum {
     LIMIT_DEATHS_IN_A_ROW = 5,
     LIMIT_READY_TIMEOUT_MS = 10000,
     LIMIT_GRACE_MS = 2000,
+    LIMIT_SPAWN_PAUSE_MS = 1000,
 };
 
 /* task_list.c: doubly linked through next and previous. */
@@ -196,8 +199,11 @@ void pool_rebalance(struct pool *pool);
 /* pool_hold.c */
 /* A runner of it is READY. */
 void module_note_ready(struct pool_module *module);
-/* A runner died before READY, or could not be spawned. */
+bool module_has_ready_runner(const struct pool_module *module);
+/* A runner died before READY. */
 void module_note_failed_start(struct pool_module *module, const char *reason);
+/* None could be spawned: held, unless others serve; then these go on alone for a second. */
+void module_note_failed_spawn(struct pool_module *module, const char *reason);
 /* A runner died with a task. */
 void module_note_death(struct pool_module *module, const char *reason);
 /* A task was answered. */
@@ -220,6 +226,10 @@ void runner_kill(struct runner *runner, enum pool_exit_cause cause);
 /* Its socket ended: its exit is on the way, unless something closed the
  * descriptor; then it is killed a moment later. Nothing is sent to it any more. */
 void runner_lose(struct runner *runner);
+/* The oldest frame is to be taken up now: STARTED or SKIPPED follows at once. */
+void runner_expect_start(struct runner *runner);
+/* The page tells the handler in flight; after the grace it is killed. */
+void runner_ask_to_stop(struct runner *runner);
 /* No unanswered frame is left: idle, or recycled. */
 void runner_rest(struct runner *runner);
 void runner_on_timer(uv_timer_t *timer);

@@ -141,6 +141,20 @@ void runner_lose(struct runner *runner)
     runner_set_due(runner, due_in(runner, LIMIT_OUTPUT_AFTER_DEATH_MS));
 }
 
+void runner_expect_start(struct runner *runner)
+{
+    if (runner->state == RUNNER_BUSY)
+        runner_set_due(runner, runner->ring_count == 0
+                                   ? 0
+                                   : due_in(runner, runner->pool->config.ready_timeout_ms));
+}
+
+void runner_ask_to_stop(struct runner *runner)
+{
+    atomic_store(&runner->page->cancelled, runner_head(runner)->number);
+    runner_set_due(runner, due_in(runner, runner->pool->config.grace_ms));
+}
+
 /* Three quarters of its memory: what it leaked would soon cost a task. */
 static bool is_worn_out(const struct runner *runner)
 {
@@ -177,21 +191,45 @@ static void end_idle(struct runner *runner)
         runner_stop(runner, POOL_EXIT_IDLE);
 }
 
+/* It hangs outside of any handler, frozen perhaps, and would keep its slot for ever. */
+static void end_stuck(struct runner *runner)
+{
+    error_set(&runner->failure, ERROR_INTERNAL, "did not take up a task for %u s",
+              (runner->pool->config.ready_timeout_ms + 999) / 1000);
+    runner_kill(runner, POOL_EXIT_STUCK);
+}
+
+/* The runner's socket first: after a SIGSTOP of ours its answer may be there. True: it was. */
+static bool has_moved_on(struct runner *runner)
+{
+    struct runner_slot before = *runner_head(runner);
+    const struct runner_slot *head;
+
+    runner_read_answers(runner);
+    pool_dispatch(runner->pool);
+    head = runner_head(runner);
+    return runner->state != RUNNER_BUSY || head->number != before.number ||
+           head->started != before.started;
+}
+
 /* First the page, so that a handler that asks can end by itself. */
 static void on_task_due(struct runner *runner)
 {
-    struct runner_slot *head = runner_head(runner);
-    struct pool_task *task = head == NULL ? NULL : head->task;
+    struct runner_slot *head;
+    struct pool_task *task;
 
-    if (task == NULL)
+    if (has_moved_on(runner))
         return;
-    if (task->timed_out || task->cancel_why != 0) {
+    head = runner_head(runner);
+    task = head->started ? head->task : NULL;
+    if (task == NULL) {
+        end_stuck(runner);
+    } else if (task->timed_out || task->cancel_why != 0) {
         runner_kill(runner, task->timed_out ? POOL_EXIT_TIMEOUT : POOL_EXIT_KILLED);
-        return;
+    } else {
+        task->timed_out = true;
+        runner_ask_to_stop(runner);
     }
-    task->timed_out = true;
-    atomic_store(&runner->page->cancelled, head->number);
-    runner_set_due(runner, due_in(runner, runner->pool->config.grace_ms));
 }
 
 static void on_due(struct runner *runner)

@@ -64,7 +64,9 @@ static bool on_started(struct runner *runner, const struct frame *frame)
     runner_output_begin_task(runner);
     task->started_ns = uv_hrtime();
     timeout_ms = (uint64_t)task->timeout_s * 1000;
-    if (runner->state == RUNNER_BUSY && task->cancel_why == 0)
+    if (runner->state == RUNNER_BUSY && task->cancel_why != 0)
+        runner_ask_to_stop(runner);
+    else if (runner->state == RUNNER_BUSY)
         runner_set_due(runner,
                        timeout_ms == 0 ? 0 : uv_now(runner->pool->config.loop) + timeout_ms);
     /* One marked as taken back may yet turn out to be skipped. */
@@ -127,8 +129,8 @@ static bool on_result(struct runner *runner, const struct frame *frame)
     runner->tasks_done++;
     if (result.address_space > 0)
         runner->address_space = result.address_space;
-    runner_set_due(runner, runner->state == RUNNER_BUSY ? 0 : runner->due_ms);
     runner_drop_head(runner);
+    runner_expect_start(runner);
     module_note_finished(runner->module);
     finish_answered(runner, task, &result, output, error_text);
     return true;
@@ -144,10 +146,9 @@ static bool on_skipped(struct runner *runner, const struct frame *frame)
         return broken(runner, "SKIPPED", frame->number);
     task = head->task;
     runner_drop_head(runner);
-    if (task != NULL) {
-        runner_set_due(runner, runner->state == RUNNER_BUSY ? 0 : runner->due_ms);
+    runner_expect_start(runner);
+    if (task != NULL)
         pool_return_task(runner->pool, task);
-    }
     return true;
 }
 

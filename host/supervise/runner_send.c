@@ -128,7 +128,7 @@ void runner_send_task(struct runner *runner, struct pool_task *task)
     task->state = TASK_SENT;
     if (runner->state == RUNNER_IDLE) {
         runner_set_state(runner, RUNNER_BUSY);
-        runner_set_due(runner, 0);
+        runner_expect_start(runner);
     }
     send_from(runner, task, 0);
     if (runner->unsent_task != NULL)
