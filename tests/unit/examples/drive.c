@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void ignore_log(const pgf_host *host, int32_t level, const char *text, size_t len)
+static void keep_log(const pgf_host *host, int32_t level, const char *text, size_t len)
 {
-    (void)host;
+    struct drive *drive = host->ctx;
     (void)level;
-    (void)text;
-    (void)len;
+    buf_clear(&drive->log);
+    buf_put(&drive->log, text, len);
 }
 
 static const void *no_extension(const pgf_host *host, const char *id)
@@ -19,9 +19,6 @@ static const void *no_extension(const pgf_host *host, const char *id)
     (void)id;
     return NULL;
 }
-
-static const pgf_host host = {
-    .struct_size = sizeof host, .log = ignore_log, .extension = no_extension};
 
 static int32_t take_output(const pgf_call *call, const char *json, size_t len)
 {
@@ -52,25 +49,33 @@ static void *give_scratch(const pgf_call *call, size_t size)
     return drive->scratch;
 }
 
-static int32_t never_cancelled(const pgf_call *call)
+static int32_t is_cancelled(const pgf_call *call)
 {
-    (void)call;
-    return 0;
+    return ((struct drive *)call->ctx)->cancelled;
 }
 
-void drive_open(struct drive *drive, const char *path)
+bool drive_try_open(struct drive *drive, const char *path)
 {
     memset(drive, 0, sizeof *drive);
     buf_init(&drive->output, 1 << 26);
     buf_init(&drive->error, 1 << 20);
+    buf_init(&drive->log, 1 << 20);
+    drive->host = (pgf_host){.struct_size = sizeof drive->host,
+                             .ctx = drive,
+                             .log = keep_log,
+                             .extension = no_extension};
     drive->write_limit = 1 << 24;
     drive->attempt = 1;
     drive->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     cr_assert_not_null(drive->library, "%s", dlerror());
     drive->module = dlsym(drive->library, "pgflow_module_v1");
     cr_assert_not_null(drive->module, "%s", dlerror());
-    if (drive->module->init != NULL)
-        cr_assert_eq(drive->module->init(&host, &drive->state), 0);
+    return drive->module->init == NULL || drive->module->init(&drive->host, &drive->state) == 0;
+}
+
+void drive_open(struct drive *drive, const char *path)
+{
+    cr_assert(drive_try_open(drive, path), "init: %s", drive->log.data);
 }
 
 void drive_close(struct drive *drive)
@@ -79,6 +84,7 @@ void drive_close(struct drive *drive)
         drive->module->fini(drive->state);
     buf_free(&drive->output);
     buf_free(&drive->error);
+    buf_free(&drive->log);
     free(drive->scratch);
     dlclose(drive->library);
 }
@@ -100,7 +106,7 @@ int32_t drive_run(struct drive *drive, const char *step, const char *input, cons
     pgf_call call = {.struct_size = sizeof call,
                      .attempt = drive->attempt,
                      .ctx = drive,
-                     .host = &host,
+                     .host = &drive->host,
                      .flow_slug = {flow, strlen(flow)},
                      .step_slug = {step, strlen(step)},
                      .run_id = {run_id, sizeof run_id - 1},
@@ -111,7 +117,7 @@ int32_t drive_run(struct drive *drive, const char *step, const char *input, cons
                      .set_error = take_error,
                      .retry_after = take_retry,
                      .alloc = give_scratch,
-                     .is_cancelled = never_cancelled};
+                     .is_cancelled = is_cancelled};
     if (flow_input != NULL)
         call.flow_input = (pgf_str){flow_input, strlen(flow_input)};
     buf_clear(&drive->output);
