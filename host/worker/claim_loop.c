@@ -176,7 +176,10 @@ static uint32_t width(const struct worker *worker, uint64_t now_ns)
 {
     const struct prefetch *prefetch = &worker->claims.prefetch;
     uint32_t concurrency = (uint32_t)worker->settings->concurrency;
-    bool ahead = !worker->settings->once && prefetch_is_on(prefetch, now_ns);
+    /* While a module is held, what is claimed of it is hidden from the hosts that can run it: no
+     * more than the free slots. */
+    bool ahead =
+        !worker->settings->once && worker->held_count == 0 && prefetch_is_on(prefetch, now_ns);
 
     return claim_width(
         &(struct claim_room){.concurrency = concurrency,

@@ -149,11 +149,11 @@ def test_recovery_leaves_tasks_of_a_host_with_other_modules_alone(database, host
     doomed = hosts.start("--function", "wide", "--activate", "manual", queue=MAIN, plugins=["routed_v1", "routed_v2"])
     narrow = hosts.start("--function", "narrow", queue=MAIN, plugins=["routed_v1"])
     narrow.signal(signal.SIGSTOP)
-    lost = database.start_flow("routed_v2", {"ms": 200})
+    lost = database.start_flow("routed_v2", {"ms": 600})
     database.until("select count(*) = 1 from pgflow.step_tasks where status = 'started'")
     doomed.kill()
     wide = hosts.start("--function", "wide", "--activate", "manual", queue=MAIN, plugins=["routed_v1", "routed_v2"])
-    held = database.start_flow("routed_v2", {"ms": 200})
+    held = database.start_flow("routed_v2", {"ms": 600})
     database.until("select count(*) = 2 from pgflow.step_tasks where status = 'started'")
     wide.signal(signal.SIGSTOP)
 
