@@ -16,6 +16,7 @@ enum option_id {
     OPTION_PARENT,
     OPTION_MAX_PAYLOAD,
     OPTION_MEMORY,
+    OPTION_FILES,
     OPTION_CORE,
     OPTION_UID,
     OPTION_GID,
@@ -28,6 +29,7 @@ static const struct option long_options[] = {
     {"parent", required_argument, NULL, OPTION_PARENT},
     {"max-payload", required_argument, NULL, OPTION_MAX_PAYLOAD},
     {"memory", required_argument, NULL, OPTION_MEMORY},
+    {"files", required_argument, NULL, OPTION_FILES},
     {"core", no_argument, NULL, OPTION_CORE},
     {"uid", required_argument, NULL, OPTION_UID},
     {"gid", required_argument, NULL, OPTION_GID},
@@ -75,7 +77,7 @@ static bool apply_number(struct runner_options *options, int id, struct error *e
 
     if (id == OPTION_MAX_PAYLOAD)
         maximum = (unsigned long long)LIMIT_PAYLOAD_MAX_MIB * LIMIT_MIB;
-    else if (id == OPTION_MEMORY)
+    else if (id == OPTION_MEMORY || id == OPTION_FILES)
         maximum = LLONG_MAX;
     else if (id == OPTION_PARENT)
         maximum = INT_MAX;
@@ -85,6 +87,8 @@ static bool apply_number(struct runner_options *options, int id, struct error *e
         options->max_payload = (size_t)number;
     else if (id == OPTION_MEMORY)
         options->memory = (size_t)number;
+    else if (id == OPTION_FILES)
+        options->files = number;
     else if (id == OPTION_PARENT)
         options->parent = (pid_t)number;
     else if (id == OPTION_UID)

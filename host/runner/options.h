@@ -27,7 +27,8 @@ struct runner_options {
     size_t preload_count;
     pid_t parent; /* 0: not checked */
     size_t max_payload;
-    size_t memory; /* bytes of address space; 0: no limit */
+    size_t memory;            /* bytes of address space; 0: no limit */
+    unsigned long long files; /* soft limit on open descriptors; 0: as given */
     bool core;
     uid_t uid; /* (uid_t)-1: stays */
     gid_t gid;

@@ -80,6 +80,21 @@ static bool limit_memory(size_t memory, struct error *error)
 #endif
 }
 
+static bool limit_files(rlim_t files, struct error *error)
+{
+    struct rlimit limit;
+
+    if (files == 0)
+        return true;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = files;
+        if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
+            return true;
+    }
+    return error_set(error, ERROR_INTERNAL, "cannot limit descriptors to %llu: %s",
+                     (unsigned long long)files, strerror(errno));
+}
+
 static bool limit_core(bool core, struct error *error)
 {
     struct rlimit limit;
@@ -101,7 +116,7 @@ bool sandbox_enter(const struct runner_options *options, int first_fd, struct er
         return false;
     closefrom(first_fd);
     if (!die_with_parent(options->parent, error) || !limit_memory(options->memory, error) ||
-        !limit_core(options->core, error))
+        !limit_files(options->files, error) || !limit_core(options->core, error))
         return false;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return error_set(error, ERROR_INTERNAL, "prctl(PR_SET_NO_NEW_PRIVS): %s", strerror(errno));

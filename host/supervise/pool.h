@@ -138,10 +138,11 @@ struct pool_callbacks {
 
 struct pool_config {
     uv_loop_t *loop;
-    int runner_program;    /* from runner_program_open; borrowed */
-    uint32_t concurrency;  /* 1 to LIMIT_CONCURRENCY: runners busy or starting at once */
-    size_t max_payload;    /* bytes: of an input, a flow input, an output */
-    size_t handler_memory; /* bytes of address space; 0: no limit */
+    int runner_program;     /* from runner_program_open; borrowed */
+    uint32_t concurrency;   /* 1 to LIMIT_CONCURRENCY: runners busy or starting at once */
+    size_t max_payload;     /* bytes: of an input, a flow input, an output */
+    size_t handler_memory;  /* bytes of address space; 0: no limit */
+    uint64_t handler_files; /* soft limit on open descriptors; 0: ours */
     bool handler_core;
     uid_t handler_uid; /* (uid_t)-1, (gid_t)-1: the host's own */
     gid_t handler_gid;

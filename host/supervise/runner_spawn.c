@@ -105,6 +105,8 @@ static void make_command(struct runner_command *command, const struct pool_modul
                               config->handler_gid);
     runner_command_add_number(command, "--max-payload", config->max_payload);
     runner_command_add_number(command, "--memory", config->handler_memory);
+    if (config->handler_files > 0)
+        runner_command_add_number(command, "--files", config->handler_files);
     if (config->handler_core)
         runner_command_add(command, "--core");
 }

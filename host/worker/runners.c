@@ -112,6 +112,7 @@ bool runners_create(struct worker *worker, struct error *error)
         .concurrency = (uint32_t)settings->concurrency,
         .max_payload = (size_t)settings->max_payload * LIMIT_MIB,
         .handler_memory = (size_t)settings->handler_memory * LIMIT_MIB,
+        .handler_files = worker->handler_files,
         .handler_core = settings->handler_core,
         .handler_uid = worker->handler_uid,
         .handler_gid = worker->handler_gid,

@@ -111,9 +111,9 @@ static bool init_loop(struct worker *worker, struct error *error)
 
 static bool open_all(struct worker *worker, struct error *error)
 {
-    if (!signals_open(worker, error) || !modules_load(worker, error) ||
-        !registration_make_info(worker, error) || !runners_create(worker, error) ||
-        !connection_open(worker, error))
+    if (!descriptors_reserve(worker, error) || !signals_open(worker, error) ||
+        !modules_load(worker, error) || !registration_make_info(worker, error) ||
+        !runners_create(worker, error) || !connection_open(worker, error))
         return false;
     notify_systemd_start_watchdog(worker);
     return true;

@@ -165,6 +165,7 @@ struct worker {
     size_t module_count;
     uid_t handler_uid;
     gid_t handler_gid;
+    uint64_t handler_files; /* descriptors that a handler may open; 0: as many as we */
     const char *queue;
     char function[LIMIT_FUNCTION_NAME + 1];
     char *info;            /* for registrations, JSON */
@@ -202,6 +203,9 @@ void worker_wake(struct worker *worker);
 void worker_fail(struct worker *worker, int code, const char *format, ...) PRINTF_LIKE(3, 4);
 /* Everything is reported: closes the pool, then the database, then the loop's handles. */
 void worker_close(struct worker *worker);
+
+/* descriptors.c: room for the runners' sockets and pipes, or an error */
+bool descriptors_reserve(struct worker *worker, struct error *error) MUST_CHECK;
 
 /* modules.c: steps 2 to 5, synchronous, nothing of the database */
 bool modules_load(struct worker *worker, struct error *error) MUST_CHECK;

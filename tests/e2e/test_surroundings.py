@@ -87,6 +87,28 @@ def test_host_below_nohup_outlives_its_terminal(shared_hosts):
     host.stop()
 
 
+def test_low_limit_on_descriptors_is_raised_for_the_host_and_kept_for_handlers(compiled, tmp_path):
+    run_host(
+        "--plugin", module("faults"), "--once", "--module-dir", tmp_path, env={"PGFLOW_DATABASE": compiled.url}
+    ).check_returncode()
+    run = compiled.start_flow("faults", {"fault": "self"})
+
+    limited = 'ulimit -Sn 40; exec "$1" "${@:6}"'
+    done = shell(limited, compiled, "--plugin", module("faults"), "--once", "--module-dir", tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert compiled.task(run, "self").output["filesLimit"] == 40
+
+
+def test_concurrency_beyond_the_limit_on_descriptors_is_refused(compiled, tmp_path):
+    limited = 'ulimit -n 200; exec "$@"'
+
+    done = shell(limited, compiled, "--concurrency", "100", "--once", "--module-dir", tmp_path)
+
+    assert done.returncode == 78
+    assert "--concurrency 100" in done.stderr and "the hard limit is 200" in done.stderr
+
+
 class ignored:
     """Programs started meanwhile ignore the signal."""
 

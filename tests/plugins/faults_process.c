@@ -146,20 +146,22 @@ int32_t fault_self(void *state, const pgf_call *call)
 {
     struct rlimit core = {0};
     struct rlimit memory = {0};
+    struct rlimit files = {0};
     struct sigaction pipe_action;
     (void)state;
     getrlimit(RLIMIT_CORE, &core);
     getrlimit(RLIMIT_AS, &memory);
+    getrlimit(RLIMIT_NOFILE, &files);
     sigaction(SIGPIPE, NULL, &pipe_action);
-    bool ok = put_format(call,
-                         "{\"pid\": %d, \"ppid\": %d, \"sid\": %d, \"uid\": %u, \"gid\": %u, "
-                         "\"coreLimit\": %llu, \"memoryLimit\": %llu, \"noNewPrivs\": %d, "
-                         "\"dumpable\": %d, \"sigpipeIgnored\": %s",
-                         (int)getpid(), (int)getppid(), (int)getsid(0), (unsigned)geteuid(),
-                         (unsigned)getegid(), (unsigned long long)core.rlim_cur,
-                         (unsigned long long)memory.rlim_cur,
-                         prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), prctl(PR_GET_DUMPABLE, 0, 0, 0, 0),
-                         pipe_action.sa_handler == SIG_IGN ? "true" : "false");
+    bool ok = put_format(
+        call,
+        "{\"pid\": %d, \"ppid\": %d, \"sid\": %d, \"uid\": %u, \"gid\": %u, "
+        "\"coreLimit\": %llu, \"memoryLimit\": %llu, \"filesLimit\": %llu, \"noNewPrivs\": %d, "
+        "\"dumpable\": %d, \"sigpipeIgnored\": %s",
+        (int)getpid(), (int)getppid(), (int)getsid(0), (unsigned)geteuid(), (unsigned)getegid(),
+        (unsigned long long)core.rlim_cur, (unsigned long long)memory.rlim_cur,
+        (unsigned long long)files.rlim_cur, prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
+        prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), pipe_action.sa_handler == SIG_IGN ? "true" : "false");
     ok = ok && put_descriptors(call) && put_environment(call) && put(call, "}");
     return ok ? PGF_OK : PGF_ERROR;
 }
