@@ -101,7 +101,7 @@ static void attempt_failed(struct lane *lane, const char *reason, int code, bool
     if (lane->failures == 0)
         log_warn("db_unreachable", "cannot connect to the database, trying again",
                  LOG_FIELD_TEXT("database", db_address_label(lane->db->config.address)),
-                 LOG_ERROR(text));
+                 LOG_FIELD_INT("connection", lane->index), LOG_ERROR(text));
     if (code != ERROR_NONE)
         (void)error_set(&error, code, "database %s: %s", db_address_label(lane->db->config.address),
                         text);
