@@ -20,7 +20,7 @@ from pgflow_bench.workload import Reach, Workload  # noqa: E402
 
 COST = {
     "tasks", "seconds", "rate", "x_f1", "x_f100", "pg_cpu_ms", "host_cpu_ms", "runner_cpu_ms", "wal_bytes", "wal_syncs",
-    "rows_written", "round_trips", "dead_tuples", "dead_left", "hot_share", "in_flight", "wait_p50_ms", "wait_p99_ms",
+    "rows_written", "round_trips", "dead_tuples", "dead_left", "hot_share", "in_flight", "others_percent", "wait_p50_ms", "wait_p99_ms",
 }  # fmt: skip
 SMOKE = SCALES["smoke"]
 # workload: {variant: (tasks, figures of its own)}; None: as many as the run left time for

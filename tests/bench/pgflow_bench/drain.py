@@ -5,6 +5,8 @@ its door. All figures count from the moment it opens to the last result; what ho
 need to start and stop is in none of them, but for a handful of calls.
 """
 
+import os
+
 import psycopg2
 
 from .server import Meter
@@ -41,7 +43,10 @@ class Gate:
 
 
 def per_task(cost, tasks):
+    """CPU and log of each task; and how busy the machine was with something else meanwhile, in per cent."""
+    ours = cost["pg_cpu_s"] + cost["host_cpu_s"] + cost["runner_cpu_s"]
     return {
+        "others_percent": max(0.0, 100 * (cost["machine_cpu_s"] - ours) / (os.cpu_count() * cost["seconds"])),
         "pg_cpu_ms": 1000 * cost["pg_cpu_s"] / tasks,
         "host_cpu_ms": 1000 * cost["host_cpu_s"] / tasks,
         "runner_cpu_ms": 1000 * cost["runner_cpu_s"] / tasks,

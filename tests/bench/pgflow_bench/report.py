@@ -15,6 +15,7 @@ COLUMNS = (
     ("in_flight", "in flight", "{:.1f}"),
     ("wait_p50_ms", "wait p50 ms", "{:,.1f}"),
     ("wait_p99_ms", "wait p99 ms", "{:,.1f}"),
+    ("others_percent", "others %", "{:.0f}"),
 )
 KNOWN = {figure for figure, _, _ in COLUMNS} | {"tasks", "seconds"}
 

@@ -86,14 +86,25 @@ def wal_syncs(database):
     return int(database.value("select wal_sync from pg_stat_wal"))
 
 
-def processor_times(pid):
-    """CPU seconds of a process, and of the children that it has waited for."""
+def own_time(pid):
+    """CPU seconds of a process: the scheduler's nanoseconds, or clock ticks where the kernel keeps no better."""
+    try:
+        threads = pathlib.Path(f"/proc/{pid}/task").iterdir()
+        return sum(int((thread / "schedstat").read_text(encoding="ascii").split()[0]) for thread in threads) / 1e9
+    except FileNotFoundError:
+        own, system, _, _ = tick_counts(pid)
+        return (own + system) / CLOCK_TICKS
+    except ProcessLookupError:
+        return 0.0
+
+
+def tick_counts(pid):
+    """User and system time of a process, then of the children that it has waited for."""
     try:
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
-        return 0.0, 0.0
-    own, reaped = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
-    return own / CLOCK_TICKS, reaped / CLOCK_TICKS
+        return 0, 0, 0, 0
+    return tuple(int(field) for field in fields[11:15])
 
 
 def children(pid):
@@ -105,7 +116,15 @@ def children(pid):
 
 def family_time(pid):
     """CPU seconds of a process's children, those that ended included."""
-    return processor_times(pid)[1] + sum(sum(processor_times(child)) for child in children(pid))
+    return sum(tick_counts(pid)[2:]) / CLOCK_TICKS + sum(own_time(child) for child in children(pid))
+
+
+def machine_time():
+    """CPU seconds that all processors together were busy since the machine started."""
+    user, nice, system, _, _, interrupt, soft = (
+        int(field) for field in pathlib.Path("/proc/stat").read_text(encoding="ascii").split()[1:8]
+    )
+    return (user + nice + system + interrupt + soft) / CLOCK_TICKS
 
 
 def postmaster():
@@ -131,7 +150,8 @@ class Meter:
         return {
             "seconds": time.monotonic(),
             "wal_bytes": int(self._database.value("select pg_current_wal_insert_lsn() - '0/0'::pg_lsn")),
-            "pg_cpu_s": processor_times(self._server)[0] + family_time(self._server),
-            "host_cpu_s": sum(processor_times(host.pid)[0] for host in self._hosts),
+            "machine_cpu_s": machine_time(),
+            "pg_cpu_s": own_time(self._server) + family_time(self._server),
+            "host_cpu_s": sum(own_time(host.pid) for host in self._hosts),
             "runner_cpu_s": sum(family_time(host.pid) for host in self._hosts),
         }

@@ -14,7 +14,7 @@ SCALES = {
         "w3_elements": [2000, 8000, 20000, 100000],
         "w3_large": 20000,
         "w4_samples": 200,
-        "w4_poll_samples": 20,
+        "w4_poll_samples": 8,
         "w4_backed_off": (2.0, 3.5),
         "w5_payloads": {"1 KB": (1000, 1000), "100 KB": (100000, 100), "1 MB": (1000000, 20)},
         "w6_runs": 10000,

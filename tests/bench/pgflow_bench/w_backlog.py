@@ -2,7 +2,7 @@
 
 from .clones import clone_run, sizes
 from .drain import check_done, drain
-from .server import processor_times
+from .server import own_time
 from .w_flows import noop_drain
 from .workload import Reach, Workload
 
@@ -80,11 +80,11 @@ class Backlog(Workload):
         assert registered == "registered", registered
         backend = database.value("select pg_backend_pid()")
         database.rows(f"prepare poll as {BATCH_READ}")
-        before = processor_times(backend)[0]
+        before = own_time(backend)
         for _ in range(count):
             rows = database.rows("execute poll")
             assert [row.outcome for row in rows] == ["empty"], rows
-        return 1000 * (processor_times(backend)[0] - before) / count
+        return 1000 * (own_time(backend) - before) / count
 
     def finish(self):
         while self._open:
