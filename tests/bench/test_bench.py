@@ -180,6 +180,13 @@ def test_a_workload_that_is_not_there_is_refused_with_those_that_are():
     refused = run("--help", "--workload", "W99")
     assert refused.returncode == 0 and "W1, W2, W3" in refused.stdout
 
-    refused = run("--from", "none.json", "--workload", "W99")
+    refused = run("--from", HERE / "test_bench.py", "--workload", "W99")
     assert refused.returncode == 2
     assert "no workload W99; there are W1, W2, W3" in refused.stderr
+
+
+def test_a_saved_run_that_is_not_there_is_refused_before_anything_is_measured():
+    for option in ("--from", "--baseline"):
+        refused = run("--from", HERE / "test_bench.py", option, "none.json")
+        assert refused.returncode == 2
+        assert "no saved run in none.json; --json FILE saves one" in refused.stderr

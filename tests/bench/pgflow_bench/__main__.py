@@ -35,6 +35,9 @@ def arguments():
     parser.add_argument("--docs", action="store_true", help="put table and plot into docs/performance.md")
     parser.add_argument("--from", dest="source", type=pathlib.Path, metavar="FILE", help="measure nothing: read a summary")
     given = parser.parse_args()
+    for file in (given.baseline, given.source):
+        if file and not file.is_file():
+            parser.error(f"no saved run in {file}; --json FILE saves one")
     given.workload = [name for name in given.workload.split(",") if name]
     unknown = [name for name in given.workload if name not in names()]
     if unknown:
