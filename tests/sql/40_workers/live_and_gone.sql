@@ -1,6 +1,6 @@
 -- One definition each of live and gone, and what uses them.
 begin;
-select plan(9);
+select plan(11);
 insert into pgflow.workers (worker_id, queue_name, function_name, stopped_at, deprecated_at, last_heartbeat_at) values
   (pgflow_test.w(1), 'q', 'f', null, null, clock_timestamp()),
   (pgflow_test.w(2), 'q', 'f', null, null, clock_timestamp() - interval '14 seconds'),
@@ -15,6 +15,11 @@ select results_eq('select worker_id from pgflow.workers w where pgflow._is_gone(
   'values (pgflow_test.w(4)), (pgflow_test.w(5))', 'gone: stopped, or silent for 30 s');
 select is((select count(*) from pgflow.workers w where not pgflow._is_gone(w) and not pgflow._is_live(w)), 2::bigint,
   'a deprecated and a briefly silent one are neither');
+
+select results_eq('select pgflow.worker_is_live(pgflow_test.w(n)) from generate_series(1, 7) n',
+  'values (true), (true), (false), (false), (false), (false), (false)', 'operators ask by id; a row that is not there is not live');
+select results_eq('select pgflow.worker_is_gone(pgflow_test.w(n)) from generate_series(1, 7) n',
+  'values (false), (false), (false), (true), (true), (false), (true)', 'but gone');
 
 -- workers_missing
 insert into pgflow.worker_functions (function_name, start_mode, enabled) values

@@ -271,3 +271,19 @@ def test_a_claim_of_a_hundred_costs_the_same_on_a_long_queue(database, sql):
 
     assert plan["Actual Rows"] == 100
     assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 100 * 100
+
+
+def test_maintenance_is_done_by_one_session_at_a_time_and_the_others_do_not_wait(database, sql):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgflow.start_flow('f', '{}')")
+    sql.claim(worker, "f")
+    first, second = database.session(), database.session(lock_timeout="1ms")
+    first.run("begin")
+    first.run("select pgflow.maintain()")
+    sql.run("update pgflow.step_tasks set recover_at = clock_timestamp()")
+
+    assert second.one("select pgflow.maintain()") == 0
+
+    first.run("commit")
+    assert second.one("select pgflow.maintain()") == 1
