@@ -275,6 +275,14 @@ void runner_on_timer(uv_timer_t *timer)
         runner_set_due(runner, due);
         return;
     }
+    /* Timers ring before sockets are looked at: after a SIGSTOP or a long callback what this one
+     * waits for may have come in time. */
+    if (runner_is_alive(runner))
+        runner_read_answers(runner);
+    if (runner->due_ms != due) {
+        pool_dispatch(runner->pool);
+        return;
+    }
     runner->due_ms = 0;
     on_due(runner);
 }

@@ -9,7 +9,7 @@ import pathlib
 
 from lib.paths import SOURCE
 
-from .load import QUEUES, expected_output
+from .load import expected_output
 
 SHOWN = 10
 
@@ -59,7 +59,8 @@ def invariants(world):
 
 
 def queues(world):
-    left = {queue: world.asker.value(f"select count(*) from pgmq.q_{queue}") for queue in QUEUES}
+    names = [row.name for row in world.asker.rows("select pgmq.format_table_name(queue_name, 'q') as name from pgmq.meta")]
+    left = {name: world.asker.value(f'select count(*) from pgmq."{name}"') for name in names}
     return [f"{count} messages are left on {queue}" for queue, count in left.items() if count]
 
 

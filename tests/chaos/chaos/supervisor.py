@@ -21,6 +21,7 @@ class Slot:
         self.programs = []
         self.expected = {}  # pid: exit statuses that a fault brought about
         self.frozen = False
+        self.freezes = 0
         self.problems = []
         self._arguments = arguments
         self._environment = environment
@@ -100,6 +101,11 @@ class Supervisor:
     def wait_ready(self):
         for slot in self.slots:
             slot.wait_ready(1)
+
+    def remove(self, slot):
+        """End a host that was there for one fault; its place and its log stay for the audit."""
+        slot.begin_stop()
+        slot.finish_stop()
 
     def stop(self):
         """SIGTERM to all at once; gives how long the slowest took."""

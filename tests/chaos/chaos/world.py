@@ -64,8 +64,8 @@ class World:
         subprocess.run([databases.CTL, "migrate", "--database", self.url], check=True, timeout=120)
         self.modules = self._copy_modules()
         for queue in QUEUES:
-            self._add_host(queue, f"{queue}/proxied", proxied=True)
-            self._add_host(queue, f"{queue}/direct", proxied=False)
+            for way in ("proxied", "direct"):
+                self.supervisor.add(self.make_slot(f"{queue}/{way}", queue, way))
         self.supervisor.wait_ready()
 
     def _copy_modules(self):
@@ -75,31 +75,33 @@ class World:
         names = {name for given in MODULES.values() for name in given}
         return {name: pathlib.Path(shutil.copy(module(name), folder)) for name in names}
 
-    def _add_host(self, queue, name, proxied):
-        proxy = Proxy(self.network, f"{os.environ['PGHOST']}/.s.PGSQL.{os.environ['PGPORT']}") if proxied else None
-        slot = self.make_slot(name, queue, [self.modules[m] for m in MODULES[queue]], proxy)
-        self.supervisor.add(slot)
+    def make_slot(self, name, queue, way, url=None, plugins=None, options=()):
+        """A host as this suite runs them, not started; faults may have further ones.
 
-    def make_slot(self, name, queue, plugins, proxy=None, url=None, options=()):
-        """A host as this suite runs them; the faults may start further ones."""
-        if url is None:
-            url = self.url if proxy is None else f"postgresql://{os.environ['PGUSER']}@127.0.0.1:{proxy.port}/{DATABASE}"
+        `way`: "proxied" or "direct", to `url` or the database of the suite.
+        """
+        proxy = Proxy(self.network, f"{os.environ['PGHOST']}/.s.PGSQL.{os.environ['PGPORT']}") if way == "proxied" else None
+        if proxy is not None:
+            url = f"postgresql://{os.environ['PGUSER']}@127.0.0.1:{proxy.port}/{DATABASE}"
         arguments = host_arguments(
-            queue, plugins, "--concurrency", "3", "--activate", "manual", "--connect-timeout", "120",
-            "--drain-timeout", "10", "--runner-idle", "5", "--module-dir", self.folder / "copies", *options,
+            queue, plugins or [self.modules[m] for m in MODULES[queue]], "--concurrency", "3", "--activate", "manual",
+            "--connect-timeout", "120", "--drain-timeout", "10", "--runner-idle", "5",
+            "--module-dir", self.folder / "copies", *options,
         )
         if os.geteuid() == 0:
             arguments = ["prlimit", f"--nproc={PROCESS_LIMIT}", *arguments, "--handler-user", HANDLER_USER]
-        environment = {"PGFLOW_DATABASE": url}
-        if FAKETIME is not None:
-            # Only the time of day moves; what steps is a clock, not the machine.
-            environment.update(
-                LD_PRELOAD=FAKETIME, FAKETIME_TIMESTAMP_FILE=self.clock_file, FAKETIME_NO_CACHE=1,
-                FAKETIME_DONT_FAKE_MONOTONIC=1,
-            )
-        slot = Slot(name, arguments, environment, self.folder)
+        slot = Slot(name, arguments, {"PGFLOW_DATABASE": url or self.url, **self._fake_time()}, self.folder)
         slot.proxy = proxy
         return slot
+
+    def _fake_time(self):
+        """Only the time of day moves: what steps is a clock, not the machine."""
+        if FAKETIME is None:
+            return {}
+        return {
+            "LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": self.clock_file, "FAKETIME_NO_CACHE": 1,
+            "FAKETIME_DONT_FAKE_MONOTONIC": 1,
+        }
 
     @property
     def clock_file(self):

@@ -16,9 +16,34 @@ static struct fixture other;
 static char folder[256];
 static pid_t pooler;
 
+static const char *find_binary(void)
+{
+    static const char *const places[] = {"/usr/sbin/pgbouncer", UNPACKED_PGBOUNCER};
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        if (access(places[i], X_OK) == 0)
+            return places[i];
+    }
+    return NULL;
+}
+
 static bool is_installed(void)
 {
-    return access("/usr/sbin/pgbouncer", X_OK) == 0;
+    return find_binary() != NULL;
+}
+
+/* To where the user that it runs as can see it: the build may be in a closed folder. */
+static void copy_binary(const char *path)
+{
+    char block[4096];
+    size_t size;
+    FILE *from = fopen(find_binary(), "rb");
+    FILE *to = fopen(path, "wb");
+    cr_assert(from && to);
+    while ((size = fread(block, 1, sizeof(block), from)) > 0)
+        cr_assert(eq(sz, fwrite(block, 1, size, to), size));
+    fclose(from);
+    fclose(to);
+    chmod(path, 0755);
 }
 
 static void write_config(char *path, size_t size)
@@ -38,17 +63,20 @@ static void write_config(char *path, size_t size)
 static void start_pooler(void)
 {
     char path[300];
+    char binary[300];
     snprintf(folder, sizeof(folder), "%s/pooler-XXXXXX", getenv("PGF_CLUSTER"));
     cr_assert(ne(ptr, mkdtemp(folder), NULL));
     chmod(folder, 0777);
     write_config(path, sizeof(path));
+    snprintf(binary, sizeof(binary), "%s/pgbouncer", folder);
+    copy_binary(binary);
     pooler = fork();
     if (pooler == 0) {
         if (getuid() == 0)
             execlp("setpriv", "setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups",
-                   "/usr/sbin/pgbouncer", "-q", path, (char *)NULL);
+                   binary, "-q", path, (char *)NULL);
         else
-            execl("/usr/sbin/pgbouncer", "pgbouncer", "-q", path, (char *)NULL);
+            execl(binary, "pgbouncer", "-q", path, (char *)NULL);
         _exit(127);
     }
 }

@@ -3,6 +3,8 @@
  */
 #include "harness.h"
 
+#include "supervise/pool_internal.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -215,6 +217,31 @@ Test(pool, init_that_hangs_is_killed_and_the_module_held)
     harness_wait(&h, &h.held_count, 1);
 
     cr_assert_str_eq(h.held_reason, "not ready after 1 s");
+}
+
+/* The runner's socket can be read, though nobody looks. */
+static void wait_for_its_word(const struct runner *runner)
+{
+    struct pollfd word = {.fd = runner->socket, .events = POLLIN};
+
+    cr_assert_eq(poll(&word, 1, 30000), 1);
+}
+
+/* As after a SIGSTOP of the host: the deadline has passed and READY lies there. */
+Test(pool, runner_that_was_ready_while_the_host_slept_is_taken)
+{
+    struct pool_module *module;
+
+    h.config.ready_timeout_ms = 1;
+    module = start_with("noop");
+    pool_warm(module);
+    while (module->runners[RUNNER_STARTING].count == 0)
+        uv_run(&h.loop, UV_RUN_ONCE);
+    wait_for_its_word(module->runners[RUNNER_STARTING].first);
+    harness_wait(&h, &h.ready_count, 1);
+
+    cr_assert_eq(h.held_count, 0);
+    cr_assert_eq(pool_gauges(h.pool).spawned, 1);
 }
 
 Test(pool, held_module_is_served_again_once_it_starts)

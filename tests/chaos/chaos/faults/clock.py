@@ -1,9 +1,16 @@
 """A clock of day that jumps."""
 
+import datetime
+import signal
 import time
 
 from ..world import FAKETIME
 from .base import Fault
+
+
+PATIENCE_S = 120.0
+# Between a line of a log and its reading, on a machine that is busy; steps are mostly hours.
+SLACK_S = 150.0
 
 
 class ClockSteps(Fault):
@@ -19,4 +26,23 @@ class ClockSteps(Fault):
     def inject(self, world, steps):
         for step in [*steps, 0]:
             world.clock_file.write_text(f"{step:+d}\n")
-            time.sleep(0.7)
+            self._check(world, step)
+
+    @staticmethod
+    def _check(world, step):
+        """Every host says what time it is; one that is frozen does not hear the question."""
+        for slot in world.slots:
+            program = slot.program
+            if slot.frozen or not program.log.find("ready"):
+                continue
+            after, freezes = program.log.position(), slot.freezes
+            program.signal(signal.SIGUSR1)
+            try:
+                said = program.log.wait("state", after=after, patience=PATIENCE_S)["ts"]
+            except AssertionError:
+                if program.running() and slot.freezes == freezes:
+                    world.findings.append(f"{slot.name} does not answer SIGUSR1 after a step of its clock")
+                continue
+            off = datetime.datetime.fromisoformat(said.replace("Z", "+00:00")).timestamp() - time.time() - step
+            if abs(off) > SLACK_S:
+                world.findings.append(f"the clock of {slot.name} was to be {step} s off, and is {off + step:.0f} s off")

@@ -42,6 +42,7 @@ class FreezeHost(Fault):
         program = slot.program
         frozen = time.time()
         slot.frozen = True
+        slot.freezes += 1
         program.signal(signal.SIGSTOP)
         world.lost_claims.append(("tasks of a frozen host completed", frozen, world.claims_of(worker)))
         # The other hosts recover its tasks once their lease is over.

@@ -3,7 +3,7 @@
 import os
 import time
 
-from .base import Fault, some_host
+from .base import Fault
 
 
 class Restart(Fault):
@@ -65,39 +65,44 @@ class Reconnects(Fault):
     """Every descriptor of a connection must go with it."""
 
     name = "reconnects"
-    what = "1,000 connections of a queue's hosts are ended (short form: 60)"
-    quick_times = 60
+    what = "the connections of one host are ended 1,000 times (short form: 40)"
+    quick_times = 40
     full_times = 1000
+    application = "chaos-reconnects"
 
-    def plan(self, random):
-        return {"host": some_host(random)}
+    def inject(self, world):
+        slot = world.make_slot("reconnecting", "chaos_main", "direct", url=f"{world.url}&application_name={self.application}")
+        world.supervisor.add(slot)
+        try:
+            slot.wait_ready(1)
+            self._reconnect(world, slot)
+        finally:
+            world.supervisor.remove(slot)
 
-    def inject(self, world, host):
-        slot = world.slot(host)
+    def _reconnect(self, world, slot):
         program = slot.program
         before = self._descriptors(program)
         times = self.quick_times if world.quick else self.full_times
         done = 0
         while done < times and program.running():
-            done += self._end_connections(world, slot)
+            done += self._end_connections(world)
+        world.note_healed("reconnects: next task of the host", slot)
+        world.wait_busy(slot, patience=30.0)
         if not self._settles(program, before):
             world.findings.append(
                 f"{slot.name}: {before} descriptors before {done} reconnects, {self._descriptors(program)} after"
             )
-        world.note_healed("reconnects: next task of a host", slot)
 
-    @staticmethod
-    def _end_connections(world, slot):
-        """End what is connected for this queue; a connection that is not there yet comes next time."""
+    def _end_connections(self, world):
+        """Those that are there; a connection that is on its way comes next time."""
         time.sleep(0.02)
         return len(world.asker.rows(
-            "select pg_terminate_backend(pid) from pg_stat_activity"
-            " where application_name = %s and backend_type = 'client backend'", f"pgflow-host/{slot.queue}"
+            "select pg_terminate_backend(pid) from pg_stat_activity where application_name = %s", self.application
         ))
 
     def _settles(self, program, before):
         """A moment later; runners come and go, with a socket, two pipes and a page each."""
-        for _ in range(200):
+        for _ in range(600):
             if not program.running() or self._descriptors(program) <= before:
                 return True
             time.sleep(0.1)
