@@ -7,7 +7,7 @@ immutable
 set search_path = ''
 as $$
 begin
-  if queue_name ~ '\$|;|--|''' then
+  if queue_name ~ '[$]|;|--|''' then
     raise exception 'queue name contains invalid characters: %', queue_name
       using errcode = 'invalid_parameter_value',
             hint = 'Queue names must not contain $, ;, -- or a single quote.';
