@@ -2,7 +2,7 @@
 -- work and are not run again.
 -- A constraint raises here what jsonb raises there, at the word "LARGE": real values of that size take minutes.
 begin;
-select plan(20);
+select plan(23);
 
 create function pgflow_test.fits(value jsonb) returns boolean language plpgsql immutable as $$
 begin
@@ -63,6 +63,18 @@ select results_eq('select step_slug, status, error_message from pgflow.step_stat
   $$values ('a', 'completed', null), ('b', 'failed', '[OUTPUT_TOO_LARGE] the outputs of the leaf steps do not fit into the output of the run')$$, 'the leaf that came last says why');
 select is((select output is not null from pgflow.step_tasks where run_id = pgflow_test.w(14) and step_slug = 'b'), true, 'its task keeps its output');
 select results_eq('select status, output from pgflow.runs where run_id = pgflow_test.w(15)', $$values ('completed', '{"a": 1, "b": 1}'::jsonb)$$, 'another run of the batch completes');
+select is_empty('select * from pgflow_test.violations()', 'nothing is broken');
+
+-- the step that ends such a run need not be a leaf with an output
+select pgflow.create_flow('l', max_attempts => 1);
+select pgflow.add_step('l', 'a'), pgflow.add_step('l', 'b'), pgflow.add_step('l', 'c', when_exhausted => 'skip');
+select pgflow.start_flow('l', '1', pgflow_test.w(16));
+select pgflow_test.claim('l');
+select pgflow_test.report('a', 'completed', '1', 0, pgflow_test.w(16));
+select pgflow_test.report('b', 'completed', pg_temp.large(), 0, pgflow_test.w(16));
+select is(pgflow_test.report('c', 'permanent', 'no', 0, pgflow_test.w(16)), 'skipped', 'a run that a skip would complete');
+select results_eq($$select step_slug, status from pgflow.step_states where run_id = pgflow_test.w(16) order by 1$$,
+  $$values ('a', 'completed'), ('b', 'failed'), ('c', 'skipped')$$, 'fails by the leaf that came last');
 select is_empty('select * from pgflow_test.violations()', 'nothing is broken');
 
 select * from finish();
