@@ -22,7 +22,7 @@ struct statement {
 
 enum call_lane {
     CALL_WORK,    /* claims, results, releases */
-    CALL_CONTROL, /* short and urgent: heartbeat */
+    CALL_CONTROL, /* short and urgent: heartbeat; claims of short tasks */
     CALL_SIDE,    /* may take long: maintain, deployments */
 };
 

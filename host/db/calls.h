@@ -192,10 +192,14 @@ struct db_claim {
 };
 typedef void (*db_claim_done)(void *ctx, const struct db_status *status,
                               const struct db_claim *result);
-/* `quantity` 1 to LIMIT_BATCH; `visibility_s` of the read itself. */
+
+/* `quantity` 1 to LIMIT_BATCH; `visibility_s` of the read itself. `way`: behind the results put
+ * before, on their connection, so that the claim sees what they make; or beside them on the
+ * control connection, so that the database works on both at once. */
+enum db_claim_way { DB_CLAIM_BEHIND_RESULTS, DB_CLAIM_BESIDE_RESULTS };
 void db_read_and_claim_tasks(struct db *db, const char *queue, int quantity, int visibility_s,
-                             const char *worker_id, struct db_pairs held, db_claim_done done,
-                             void *ctx);
+                             const char *worker_id, struct db_pairs held, enum db_claim_way way,
+                             db_claim_done done, void *ctx);
 
 /* To keep the row after the callback. */
 void db_claim_row_hold(struct db_claim_row *row);

@@ -234,8 +234,8 @@ static void answer_claim(struct call *call, const struct db_status *status, PGre
 }
 
 void db_read_and_claim_tasks(struct db *db, const char *queue, int quantity, int visibility_s,
-                             const char *worker_id, struct db_pairs held, db_claim_done done,
-                             void *ctx)
+                             const char *worker_id, struct db_pairs held, enum db_claim_way way,
+                             db_claim_done done, void *ctx)
 {
     static const struct statement statement = {
         .name = "read_and_claim_tasks",
@@ -243,7 +243,9 @@ void db_read_and_claim_tasks(struct db *db, const char *queue, int quantity, int
                " attempt, max_attempts, claim_no, timeout, input, flow_input, input_error,"
                " body_mismatch, reason, due_in_ms from"
                " pgflow.read_and_claim_tasks($1, $2, $3, $4::uuid, " CALLS_PAIRS("$5", "$6") ")"};
-    struct call *call = call_create(&statement, CALL_WORK, answer_claim, (call_done)done, ctx);
+    struct call *call =
+        call_create(&statement, way == DB_CLAIM_BESIDE_RESULTS ? CALL_CONTROL : CALL_WORK,
+                    answer_claim, (call_done)done, ctx);
     params_text(&call->params, queue);
     params_int(&call->params, quantity);
     params_int(&call->params, visibility_s);

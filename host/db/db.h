@@ -12,8 +12,8 @@
  * dropped, because a blocking cancel would stop the loop.
  *
  * Lanes. One connection: it does everything. Two: the first is the control
- * lane (heartbeat, LISTEN, maintain, registration), the second the work lane
- * (claims, results, releases). More: the third and further ones take the
+ * lane (heartbeat, LISTEN, maintain, registration, claims beside results), the
+ * second the work lane (claims, results, releases). More: the third and further ones take the
  * control calls that may take long (maintain, ensure_deployment, offers). A
  * control call whose connection is down takes the work lane, so that losing
  * one connection silences no heartbeat.

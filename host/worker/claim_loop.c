@@ -77,6 +77,9 @@ static void on_refused(struct worker *worker, const struct db_status *status, ui
     struct claim_loop *claims = &worker->claims;
     uint64_t pause_ms = FIRST_ERROR_PAUSE_MS;
 
+    /* The claim may have been made all the same, and not on the connection that on_up tells of. */
+    if (status->outcome == DB_LOST)
+        reclaim_want(worker);
     if (!connection_answered(worker, status, "the claim")) {
         for (uint32_t i = 0; i < claims->failures && pause_ms < LONGEST_ERROR_PAUSE_MS; i++)
             pause_ms *= 2;
@@ -113,6 +116,7 @@ static void take_rows(struct worker *worker, const struct db_claim *claim, uint6
         return;
     }
     bool empty = first->outcome == DB_CLAIM_EMPTY;
+    claims->backlog = !empty && claim->count >= claims->asked;
     watch_idleness(worker, empty, now_ns);
     if (empty) {
         pause_poll(worker, now_ns, first->due_in_ms);
@@ -120,7 +124,7 @@ static void take_rows(struct worker *worker, const struct db_claim *claim, uint6
     }
     idle_backoff_reset(&claims->backoff);
     pause_poll(worker, now_ns, -1);
-    if (claim->count >= claims->asked)
+    if (claims->backlog)
         claims->due = true;
     dispatch_claim(worker, claim, claimed_ns);
     for (size_t i = 0; i < claim->count; i++)
@@ -190,6 +194,27 @@ static uint32_t width(const struct worker *worker, uint64_t now_ns)
                              .ahead = ahead ? prefetch_depth(prefetch, concurrency) : 0});
 }
 
+/*
+ * Beside the results, while there is a backlog: the database then works on a flush and on a claim
+ * at once, and one waits for the disk while the other computes. Else behind them, so that the
+ * claim sees at once what they make. Large inputs stay off the connection of the heartbeat.
+ */
+static void send_claim(struct worker *worker, uint32_t quantity, uint64_t now_ns)
+{
+    struct claim_loop *claims = &worker->claims;
+    bool beside = claims->backlog && prefetch_is_on(&claims->prefetch, now_ns) &&
+                  prefetch_is_light(&claims->prefetch, quantity);
+
+    claims->due = false;
+    claims->in_flight = true;
+    claims->asked = quantity;
+    claims->sent_number = beside ? 0 : ++worker->calls_sent;
+    db_read_and_claim_tasks(
+        worker->db, worker->queue, (int)quantity, worker->settings->read_visibility,
+        worker->identity.id, (struct db_pairs){.items = worker->held, .count = worker->held_count},
+        beside ? DB_CLAIM_BESIDE_RESULTS : DB_CLAIM_BEHIND_RESULTS, on_claimed, worker);
+}
+
 void claim_loop_run(struct worker *worker)
 {
     struct claim_loop *claims = &worker->claims;
@@ -212,12 +237,5 @@ void claim_loop_run(struct worker *worker)
     if (quantity == 0)
         return; /* the next handler that ends wakes the loop */
     uv_timer_stop(&claims->timer);
-    claims->due = false;
-    claims->in_flight = true;
-    claims->asked = quantity;
-    claims->sent_number = ++worker->calls_sent;
-    db_read_and_claim_tasks(worker->db, worker->queue, (int)quantity,
-                            worker->settings->read_visibility, worker->identity.id,
-                            (struct db_pairs){.items = worker->held, .count = worker->held_count},
-                            on_claimed, worker);
+    send_claim(worker, quantity, now_ns);
 }

@@ -9,6 +9,7 @@ enum {
     MEAN_WEIGHT = 16,
     AHEAD_US = 50 * 1000,
     AHEAD_BYTES = 32 * LIMIT_MIB,
+    LIGHT_BYTES = LIMIT_MIB,
     LONGEST_POLL_MS = 1000,
 };
 
@@ -67,6 +68,11 @@ uint32_t prefetch_depth(const struct prefetch *prefetch, uint32_t concurrency)
     if (depth > LIMIT_BATCH)
         depth = LIMIT_BATCH;
     return depth > concurrency ? (uint32_t)depth : concurrency;
+}
+
+bool prefetch_is_light(const struct prefetch *prefetch, uint32_t quantity)
+{
+    return prefetch->mean_bytes * quantity <= LIGHT_BYTES;
 }
 
 uint32_t claim_width(const struct claim_room *room)

@@ -31,6 +31,9 @@ bool prefetch_is_on(const struct prefetch *prefetch, uint64_t now_ns);
  */
 uint32_t prefetch_depth(const struct prefetch *prefetch, uint32_t concurrency);
 
+/* Inputs of a claim of `quantity` that are too small, together, to keep a heartbeat waiting. */
+bool prefetch_is_light(const struct prefetch *prefetch, uint32_t quantity);
+
 /* What a claim is sized by. */
 struct claim_room {
     uint32_t concurrency, batch_size;

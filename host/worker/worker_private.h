@@ -83,7 +83,9 @@ struct standby {
 struct claim_loop {
     bool in_flight;
     uint32_t asked;
-    uint64_t sent_number; /* of worker.calls_sent: what was sent later sees what it left */
+    uint64_t sent_number; /* of worker.calls_sent: what was sent later sees what it left;
+                           * 0: sent beside the results */
+    bool backlog;         /* the last claim came back full */
     bool due;             /* there should be something: do not wait for the poll */
     uint64_t next_poll_ns, not_before_ns;
     uint64_t answered_ns;   /* the last one; for the heartbeat's silence */

@@ -72,6 +72,47 @@ def test_killed_backend_is_reconnected(database, hosts):
     assert host.running()
 
 
+def hold_commits_of_claims(database, after):
+    """Once so many tasks were claimed, a claim commits and then waits, its answer unsent, for a standby that does not
+    exist. Whoever ends its connection there makes a claim whose answer is lost."""
+    database.rows(f"alter database \"{database.name}\" set synchronous_commit = local")
+    database.rows("set synchronous_commit = local")
+    database.rows("create table public.held as select true as held")
+    database.rows("create sequence public.claimed")
+    database.rows("create function public.hold() returns trigger language plpgsql as $$ begin"
+                  f" if nextval('public.claimed') > {after} and (select held from public.held) then"
+                  "  perform pg_catalog.set_config('synchronous_commit', 'on', true); end if; return null; end $$")
+    database.rows("create trigger hold after update on pgflow.step_tasks for each row when (new.status = 'started')"
+                  " execute function public.hold()")
+    database.rows("alter system set synchronous_standby_names = 'nobody'")
+    database.rows("select pg_reload_conf()")
+
+
+def release_commits(database):
+    database.rows("alter system reset synchronous_standby_names")
+    database.rows("select pg_reload_conf()")
+
+
+def test_a_claim_lost_beside_the_results_is_given_back_though_their_connection_stays(database, hosts):
+    hold_commits_of_claims(database, after=300)
+    try:
+        host = hosts.start(queue="noop", plugins=["noop"])
+        database.rows("select from pgflow.start_flows('noop', array_fill('{}'::jsonb, array[2000]))")
+        database.until("select count(*) = 1 from pg_stat_activity where wait_event = 'SyncRep'")
+        database.rows("update public.held set held = false")
+        database.rows("select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'")
+    finally:
+        release_commits(database)
+    host.log.wait("claims_given_back")
+    database.until("select count(*) = 2000 from pgflow.step_tasks where status = 'completed'")
+
+    assert not host.log.find("database_lost"), "the results had another connection"
+    # Recovery would have waited for the deadlines of the lost tasks.
+    assert database.value("select max(requeued_count) from pgflow.step_tasks") == 0
+    assert database.value("select max(attempts_count) from pgflow.step_tasks") == 1
+    host.stop()
+
+
 def test_stop_while_the_database_is_away_still_ends_in_time(database, hosts):
     host = hosts.start("--drain-timeout", "1", queue="chain", plugins=["chain"])
     database.start_flow("chain", {"ms": 60000})

@@ -205,7 +205,8 @@ static void make_call(size_t which, char *text)
         db_mark_worker_stopped(NULL, text, on_done, NULL);
         break;
     default:
-        db_read_and_claim_tasks(NULL, text, 10, 5, text, pairs, on_claim, NULL);
+        db_read_and_claim_tasks(NULL, text, 10, 5, text, pairs, DB_CLAIM_BEHIND_RESULTS, on_claim,
+                                NULL);
     }
 }
 

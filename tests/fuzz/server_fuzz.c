@@ -219,9 +219,11 @@ static void on_up(void *ctx)
         return;
     meeting->up_once = true;
     db_mark_worker_stopped(meeting->db, "w", on_answer, meeting);
-    db_read_and_claim_tasks(meeting->db, "q", 1, 5, "w", none, on_claim, meeting);
+    db_read_and_claim_tasks(meeting->db, "q", 1, 5, "w", none, DB_CLAIM_BEHIND_RESULTS, on_claim,
+                            meeting);
     db_track_worker_function(meeting->db, "f", on_answer, meeting);
-    db_read_and_claim_tasks(meeting->db, "q", 1, 5, "w", none, on_claim, meeting);
+    db_read_and_claim_tasks(meeting->db, "q", 1, 5, "w", none, DB_CLAIM_BEHIND_RESULTS, on_claim,
+                            meeting);
 }
 
 static void on_down(void *ctx, const char *reason)

@@ -212,8 +212,8 @@ static void claim(int quantity)
 {
     for (size_t i = 0; i < seen.row_count; i++)
         db_claim_row_drop(seen.rows[i]);
-    CALL(db_read_and_claim_tasks(fixture.db, "audit", quantity, 5, worker, NO_PAIRS, on_claim,
-                                 NULL));
+    CALL(db_read_and_claim_tasks(fixture.db, "audit", quantity, 5, worker, NO_PAIRS,
+                                 DB_CLAIM_BEHIND_RESULTS, on_claim, NULL));
 }
 
 static struct db_task_ref ref(size_t row)
@@ -490,7 +490,8 @@ Test(calls, finish_and_claim_travel_together)
     size_t before = seen.row_count;
 
     db_finish_tasks(fixture.db, worker, &list, 1, on_finish, NULL);
-    db_read_and_claim_tasks(fixture.db, "audit", 10, 5, worker, NO_PAIRS, on_claim, NULL);
+    db_read_and_claim_tasks(fixture.db, "audit", 10, 5, worker, NO_PAIRS, DB_CLAIM_BEHIND_RESULTS,
+                            on_claim, NULL);
     cr_assert(eq(sz, db_calls_pending(fixture.db), 2));
     struct db_claim_row *first = seen.rows[0];
     UNTIL(&fixture, db_calls_pending(fixture.db) == 0);

@@ -162,6 +162,14 @@ Test(prefetch_depth, keeps_large_inputs_below_thirty_two_mebibytes)
     cr_assert(eq(u32, prefetch_depth(&largest, 4), 4));
 }
 
+Test(prefetch_light, is_a_claim_of_one_mebibyte_and_less)
+{
+    struct prefetch kibibytes = after_handlers(400, 0, 1024);
+
+    cr_assert(prefetch_is_light(&kibibytes, 1000));
+    cr_assert(not(prefetch_is_light(&kibibytes, 1100)));
+}
+
 Test(prefetch_depth, never_exceeds_the_widest_claim)
 {
     struct prefetch short_ones = after_handlers(20, 0, 0);
