@@ -18,22 +18,28 @@ def start_load(database, path, runs, ms):
 
 
 def test_twenty_seconds_without_database_lose_and_repeat_nothing(database, hosts, tmp_path):
+    """The last step of `orders` has a timeout of 3 s; its lease must outlast the outage all the same."""
     path = tmp_path / "ran"
-    host = hosts.start("--concurrency", "4", queue="chain", plugins=["chain"])
+    started = [hosts.start("--concurrency", "4", queue="chain", plugins=["chain"])]
+    started += [hosts.start("--concurrency", "4", queue=queue, plugins=["orders_v1"]) for queue in ("chaos_main", "chaos_mail")]
     runs = start_load(database, path, runs=8, ms=400)
-    database.until("select count(*) >= 4 from pgflow.step_tasks where status = 'completed'")
+    runs += [database.start_flow("orders_v1", {"ms": 400, "n": n, "file": str(path)}) for n in range(8)]
+    database.until("select count(*) >= 4 from pgflow.step_tasks where status = 'completed' and flow_slug = 'chain'")
+    database.until("select count(*) >= 1 from pgflow.step_tasks where status = 'started' and step_slug = 'deliver'")
 
     database.server("stop")
-    host.log.wait("database_lost")
+    for host in started:
+        host.log.wait("database_lost")
     seconds_pass(20)
     database.server("start")
 
     for run in runs:
         database.wait_run(run)
-    each_handler_once(path, tasks=24)
+    each_handler_once(path, tasks=48)
     assert database.value("select max(attempts_count) from pgflow.step_tasks") == 1
-    assert host.running()
-    host.stop()
+    for host in started:
+        host.stop()
+    database.audit()
 
 
 def seconds_pass(seconds):
