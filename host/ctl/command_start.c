@@ -2,10 +2,10 @@
  * pgflowctl start FLOW: starts a run, and can wait for its end.
  */
 #include "ctl/command.h"
+#include "ctl/json_option.h"
 #include "ctl/query.h"
 
 #include "base/buf.h"
-#include "base/json_check.h"
 #include "base/text.h"
 #include "db/sync.h"
 
@@ -16,51 +16,6 @@
 /* Pauses between two looks at a run: short at first, so that a short run costs
  * no second. */
 enum { FIRST_PAUSE_MS = 20, LONGEST_PAUSE_MS = 500 };
-
-static bool read_stream(FILE *file, const char *name, struct buf *input, struct error *error)
-{
-    char piece[65536];
-    size_t n = 0;
-    while ((n = fread(piece, 1, sizeof(piece), file)) > 0)
-        buf_put(input, piece, n);
-    if (ferror(file))
-        return error_set(error, ERROR_USAGE, "--input: '%s' cannot be read", name);
-    if (!buf_ok(input))
-        return error_set(error, ERROR_USAGE, "--input: '%s' is larger than %d MiB", name,
-                         LIMIT_PAYLOAD_MAX_MIB);
-    return true;
-}
-
-static bool read_input_file(const char *path, struct buf *input, struct error *error)
-{
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return error_set(error, ERROR_USAGE, "--input: file '%s' cannot be opened", path);
-    bool read = read_stream(file, path, input, error);
-    (void)fclose(file);
-    return read;
-}
-
-/* A shell makes it easy to give text that is no JSON, so it is checked here,
- * where the byte can be named. */
-static bool read_input(const struct invocation *invocation, struct buf *input, struct error *error)
-{
-    const char *given = invocation_value(invocation, "input");
-    bool read = true;
-    if (!given)
-        buf_puts(input, "{}");
-    else if (strcmp(given, "-") == 0)
-        read = read_stream(stdin, "-", input, error);
-    else if (given[0] == '@')
-        read = read_input_file(given + 1, input, error);
-    else
-        buf_puts(input, given);
-    if (!read)
-        return false;
-    if (!buf_ok(input))
-        return error_out_of_memory(error);
-    return json_check_text(input->data, input->size, error) || error_wrap(error, "--input");
-}
 
 static bool start_run(struct invocation *invocation, const char *input, char *run_id, size_t size,
                       struct error *error)
@@ -171,7 +126,7 @@ int command_start(struct invocation *invocation, struct error *error)
     }
     buf_init(&input, (size_t)LIMIT_PAYLOAD_MAX_MIB * LIMIT_MIB);
     bool started = invocation_number(invocation, "timeout", 1, 864000, 0, &timeout_s, error) &&
-                   read_input(invocation, &input, error) &&
+                   json_option_read(invocation, "input", "{}", &input, error) &&
                    start_run(invocation, input.data, run_id, sizeof(run_id), error);
     buf_free(&input);
     if (!started)

@@ -30,6 +30,29 @@ const struct command command_table[] = {
         .run = command_inspect,
     },
     {
+        .name = "exec",
+        .arguments = "FILE.so",
+        .summary = "run one handler of a module, without a database",
+        .help =
+            "Calls the step in a process of its own, with the limits of a host (timeout, 512 "
+            "MiB),\n"
+            "and prints its result; stderr gets what it said, the time in the handler and the\n"
+            "memory of its process. Exit 0 when it gave a result, 1 when it failed or died.\n"
+            "\n"
+            "The input is what the step would see: the run's input for a step without\n"
+            "dependencies, one element for a map, else an object of what its dependencies gave.\n",
+        .least = 1,
+        .most = 1,
+        .run = command_exec,
+        .options = {{"step", "SLUG", "which step (default: the only one)"},
+                    {"input", "JSON|@FILE|-", "its input (default: {}); - reads stdin"},
+                    {"flow-input", "JSON|@FILE|-", "the run's input, where the step asks for it"},
+                    {"repeat", "N", "N calls in one process, until one fails"},
+                    {"attempt", "N", "which attempt it is told (default: 1)"},
+                    {"under", "valgrind", "look for memory errors and leaks; exit 1 with any"},
+                    {"pass-env", "NAME,...", "variables of the environment it may see"}},
+    },
+    {
         .name = "start",
         .arguments = "FLOW",
         .summary = "start a run of an alias or of a concrete flow",

@@ -62,6 +62,7 @@ struct pool_result {
     size_t error_size;
     int32_t retry_after_s; /* POOL_FAILED: 0 to a day; -1: the step's own backoff */
     uint64_t ms;           /* in the handler; 0 when it never began */
+    uint64_t us;           /* the same in microseconds */
     pid_t pid;             /* of the runner; 0 when it never met one */
 };
 
@@ -149,7 +150,9 @@ struct pool_config {
     uint32_t runner_max_tasks; /* then it is recycled; 0: never */
     uint32_t runner_idle_s;    /* then it is ended, but one a module stays; 0: never */
     const char *const
-        *pass_env; /* names, NULL-terminated, or NULL; borrowed while the pool lives */
+        *pass_env;            /* names, NULL-terminated, or NULL; borrowed while the pool lives */
+    const char *const *under; /* a program and its options that runners run under (valgrind), found
+                                 on the PATH; NULL-terminated, or NULL: none; borrowed likewise */
     struct pool_callbacks callbacks;
     void *context; /* handed to every callback */
 

@@ -92,8 +92,10 @@ static void finish_answered(struct runner *runner, struct pool_task *task,
                             const char *error_text)
 {
     struct result_text text;
-    struct pool_result handed = {
-        .started = true, .pid = runner->pid, .ms = result->elapsed_us / 1000};
+    struct pool_result handed = {.started = true,
+                                 .pid = runner->pid,
+                                 .ms = result->elapsed_us / 1000,
+                                 .us = result->elapsed_us};
     struct result_question question = {.status = result->status,
                                        .flags = result->flags,
                                        .output = output,

@@ -3,6 +3,7 @@
  */
 #include "supervise/runner_command.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,23 @@ void runner_command_init(struct runner_command *command, int runner_program)
     *command = (struct runner_command){.count = 0};
     snprintf(command->program, sizeof command->program, "/proc/self/fd/%d", runner_program);
     runner_command_add(command, "pgflow-runner");
+}
+
+void runner_command_init_under(struct runner_command *command, int runner_program,
+                               const char *const *under)
+{
+    char link[64];
+    char path[PATH_MAX];
+    ssize_t length;
+
+    *command = (struct runner_command){.count = 0};
+    snprintf(command->program, sizeof command->program, "%s", under[0]);
+    for (size_t i = 0; under[i] != NULL; i++)
+        runner_command_add(command, under[i]);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", runner_program);
+    length = readlink(link, path, sizeof path - 1);
+    path[length < 0 ? 0 : length] = '\0';
+    runner_command_add(command, path);
 }
 
 void runner_command_add(struct runner_command *command, const char *argument)

@@ -14,13 +14,17 @@
 enum { RUNNER_ARGUMENTS = 160 };
 
 struct runner_command {
-    char program[32]; /* /proc/self/fd/N: resolved in the child, before exec closes N */
+    char program[64]; /* /proc/self/fd/N: resolved in the child, before exec closes N */
     char *arguments[RUNNER_ARGUMENTS]; /* NULL-terminated; owned where not a literal */
     size_t count;
     bool failed; /* sticky: too many, or no memory */
 };
 
 void runner_command_init(struct runner_command *command, int runner_program);
+/* The same under another program with these options (NULL-terminated), which finds the runner by
+ * its path. */
+void runner_command_init_under(struct runner_command *command, int runner_program,
+                               const char *const *under);
 void runner_command_add(struct runner_command *command, const char *argument);
 void runner_command_add_number(struct runner_command *command, const char *option,
                                unsigned long long number);

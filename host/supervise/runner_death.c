@@ -27,8 +27,9 @@ static void blame(struct runner *runner, struct pool_task *task)
     struct pool_result result = {.started = true,
                                  .died = true,
                                  .pid = runner->pid,
-                                 .ms = (uv_hrtime() - task->started_ns) / 1000000u};
+                                 .us = (uv_hrtime() - task->started_ns) / 1000u};
 
+    result.ms = result.us / 1000u;
     if (runner->cause == POOL_EXIT_KILLED) {
         result.outcome = POOL_CANCELLED;
         result.retry_after_s = -1;

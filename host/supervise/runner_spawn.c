@@ -98,7 +98,10 @@ static void make_command(struct runner_command *command, const struct pool_modul
 {
     const struct pool_config *config = &module->pool->config;
 
-    runner_command_init(command, config->runner_program);
+    if (config->under != NULL)
+        runner_command_init_under(command, config->runner_program, config->under);
+    else
+        runner_command_init(command, config->runner_program);
     runner_command_add(command, "--run");
     runner_command_add(command, module_file_copy_path(module->file));
     runner_command_add_common(command, module_file_dependencies(module->file), config->handler_uid,
