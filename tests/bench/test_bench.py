@@ -35,8 +35,8 @@ DRAINS = {
     "W6": {"one": (SMOKE["w6_runs"], set()), "four": (SMOKE["w6_runs"], {"of_one_host", "least_share"})},
     "W7": {"mixed": (20 * SMOKE["w7_runs"], {"of_w1"}), "w1": (20 * SMOKE["w7_runs"], set())},
     "W8": {
-        "backlog": (None, {"of_w1", "index_mb", "table_mb"}),
-        "delayed": (SMOKE["w8_visible"], {"of_w1", "index_mb", "table_mb", "empty_claim_ms"}),
+        "backlog": (None, {"of_w1", "index_mb", "queue_index_mb", "task_index_mb", "table_mb"}),
+        "delayed": (SMOKE["w8_visible"], {"of_w1", "index_mb", "queue_index_mb", "task_index_mb", "table_mb", "empty_claim_ms"}),
         "w1": (SMOKE["w1_runs"], set()),
     },
 }
@@ -56,9 +56,9 @@ def run(*arguments):
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory):
     file = tmp_path_factory.mktemp("bench") / "smoke.json"
-    done = run("--smoke", "--json", file)
+    done = run("--smoke", "--account", "--json", file)
     assert done.returncode == 0, done.stderr
-    return json.loads(file.read_text()), done.stdout, file
+    return json.loads(file.read_text()), done.stdout, file, done.stderr
 
 
 def medians(summary_, name, variant):
@@ -91,6 +91,13 @@ def test_a_claim_and_its_result_write_rows_and_log_and_are_calls(smoke):
     assert 1 <= figures["in_flight"] <= 100
 
 
+def test_an_account_names_the_functions_that_finish_and_claim(smoke):
+    account = smoke[3].partition(f"{SMOKE['w1_runs']} tasks on noop: time in functions")[2].partition("\n\n")[0]
+
+    for function in ("pgflow.finish_tasks", "pgflow.read_and_claim_tasks"):
+        assert function in account
+
+
 def test_floors_stand_beside_every_workload(smoke):
     for name, workload in smoke[0]["workloads"].items():
         floors = workload["floors"]
@@ -102,7 +109,7 @@ def test_floors_stand_beside_every_workload(smoke):
 
 
 def test_every_workload_is_in_the_text_and_in_the_documentation(smoke):
-    found, printed, file = smoke
+    found, printed, file, _ = smoke
 
     table, drawing = docs.results(found), plot.svg(found)
 

@@ -27,6 +27,7 @@ def arguments():
     parser.add_argument("--smoke", action="store_true", help="a few tasks each: tests the bench, measures nothing")
     parser.add_argument("--rounds", type=int, help="rounds of each workload (default: 3; quick: 1)")
     parser.add_argument("--workload", default="", metavar="W1,...", help="only these: " + ", ".join(names()))
+    parser.add_argument("--account", action="store_true", help="also say which SQL functions the time of each drain goes to")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the summary")
     parser.add_argument(
         "--baseline", type=pathlib.Path, nargs="?", const=BASELINE, metavar="FILE",
@@ -82,7 +83,7 @@ def measure(given, scale, folder):
         "workloads": {},
     }
     migrate()
-    bench = Bench(SCALES[scale], folder)
+    bench = Bench(SCALES[scale], folder, given.account)
     with bench.database() as database:
         floors = Floors(bench, database)
         for workload in chosen(given.workload):

@@ -14,10 +14,11 @@ MODULES = {"noop": "tests/plugins", "chain": "tests/plugins"}
 
 
 class Bench:
-    def __init__(self, size, folder):
+    def __init__(self, size, folder, account=False):
         self.build = pathlib.Path(os.environ["PGFLOW_BUILD"])
         self.size = size
         self.folder = folder
+        self.account = account
         self.pump = Pump(self.build, folder)
         self._templates = {}
 

@@ -21,6 +21,12 @@ select n, %(first)s + n as message_id,
         || lpad(to_hex(n), 6, '0') || substr(md5(n || %(salt)s), 1, 16))::uuid as run_id
 from generate_series(1, %(count)s) n
 """
+SIZES = """
+select sum(pg_table_size(relid))::float8 / 1e6 as table_mb, sum(pg_indexes_size(relid))::float8 / 1e6 as index_mb,
+       pg_indexes_size('pgmq.q_noop')::float8 / 1e6 as queue_index_mb,
+       pg_indexes_size('pgflow.step_tasks')::float8 / 1e6 as task_index_mb
+from pg_stat_user_tables
+"""
 
 
 def clone_run(database, count, message_table, delay="0"):
@@ -58,8 +64,6 @@ def copy_rows(cursor, table, changed, key, value):
 
 
 def sizes(database: Database):
-    row = database.row(
-        "select sum(pg_indexes_size(relid))::float8 / 1e6 as index_mb, sum(pg_table_size(relid))::float8 / 1e6 as table_mb"
-        " from pg_stat_user_tables"
-    )
-    return {"index_mb": row.index_mb, "table_mb": row.table_mb}
+    """Megabytes: tables, indexes, and of these those of the queue and of the tasks."""
+    row = database.row(SIZES)
+    return {name: getattr(row, name) for name in row._fields}

@@ -9,6 +9,7 @@ import os
 
 import psycopg2
 
+from . import account
 from .server import Meter
 
 PATIENCE = 900
@@ -77,6 +78,8 @@ def wait_all_runs(database):
 
 def drain(bench, database, queue, plugins, options=(), hosts=1, wait=wait_all_runs):
     """The figures of one drain; the queue is filled already."""
+    if bench.account:
+        account.switch_on(database)
     before = database.counters()
     gate = Gate(database, queue)
     with bench.hosts(database) as started:
@@ -97,6 +100,8 @@ def drain(bench, database, queue, plugins, options=(), hosts=1, wait=wait_all_ru
     times = database.row(TIMES, queue, opened)
     seconds = times.last - opened
     assert times.repeated == 0, f"{times.repeated} tasks needed more than one attempt"
+    if bench.account:
+        bench.say(account.text(f"{times.tasks} tasks on {queue}", account.read(database, times.tasks)))
     return {
         "tasks": times.tasks,
         "seconds": seconds,

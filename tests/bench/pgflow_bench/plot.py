@@ -2,7 +2,7 @@
 
 from xml.sax.saxutils import escape
 
-WIDTH, LEFT, RIGHT = 860, 190, 110
+WIDTH, LEFT, RIGHT = 860, 200, 110
 ROW, GAP, HEAD = 20, 44, 34
 SPAN = WIDTH - LEFT - RIGHT
 FLOOR, BAR, REACHED, MISSED, LINE = "#9aa5b1", "#2f6db5", "#2e8b57", "#d08a2e", "#333333"
@@ -62,11 +62,11 @@ def rate_panel(top, rows):
 
 
 def reach_panel(top, rows):
+    x = LEFT + SPAN / LONGEST
+    yield f'<line x1="{x}" x2="{x}" y1="{top - 4}" y2="{top + ROW * len(rows) + 4}" stroke="{FLOOR}"/>'
     for place, (label, attained, text) in enumerate(rows):
         colour = REACHED if attained >= 1 else MISSED
         yield from bar(top + ROW * place, label, SPAN * min(attained, LONGEST) / LONGEST, colour, text)
-    x = LEFT + SPAN / LONGEST
-    yield f'<line x1="{x}" x2="{x}" y1="{top - 4}" y2="{top + ROW * len(rows) + 4}" stroke="{LINE}" stroke-dasharray="4 3"/>'
 
 
 def bar(y, label, length, colour, text, beyond=0.0):
