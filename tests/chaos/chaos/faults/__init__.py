@@ -6,6 +6,7 @@ from .files import Overwrite, Replace
 from .handlers import Crash, Flood, ForkBomb, Grandchildren, Memory
 from .hosts import FreezeHost, KillHost, StopHost
 from .network import BlackHole, Delay, Reset, WorkBlackHole
+from .operators import Deprecate, Fence
 from .pooler import Pooler
 from .recovery import StuckNeighbours
 from .runners import KillRunners
@@ -15,8 +16,8 @@ from .server import Crash as ServerCrash
 ALL = [
     fault()
     for fault in (
-        KillHost, FreezeHost, StopHost, KillRunners, Restart, ServerCrash, Absence, ReadOnly, Reconnects, Reset,
-        BlackHole, WorkBlackHole, Delay, Memory, Crash, Flood, Grandchildren, ForkBomb, Overwrite, Replace, ClockSteps, Pooler,
+        KillHost, FreezeHost, StopHost, KillRunners, Fence, Deprecate, Restart, ServerCrash, Absence, ReadOnly, Reconnects,
+        Reset, BlackHole, WorkBlackHole, Delay, Memory, Crash, Flood, Grandchildren, ForkBomb, Overwrite, Replace, ClockSteps, Pooler,
         DiskFull, StuckNeighbours,
     )
 ]

@@ -1,0 +1,65 @@
+"""Operators who fence and replace workers while everything else goes on."""
+
+import time
+
+from lib.programs import wait_until
+
+from ..load import QUEUES
+from .base import Fault
+
+PATIENCE_S = 120.0
+
+
+def hosts_of(world, queue):
+    return [slot for slot in world.slots if slot.queue == queue and slot.program.running()]
+
+
+class Fence(Fault):
+    name = "fence"
+    what = "the function of a queue is disabled until its hosts stand by, then enabled"
+
+    def plan(self, random):
+        return {"queue": random.choice(QUEUES)}
+
+    def inject(self, world, queue):
+        function = f"pgflow-host/{queue}"
+        awake = [slot for slot in hosts_of(world, queue) if not slot.frozen]
+        marks = [(slot, slot.program, slot.program.log.position()) for slot in awake]
+        world.asker.rows("select pgflow.disable_worker_functions(array[%s])", function)
+        try:
+            for slot, program, after in marks:
+                self._waits(world, slot, program, "standby", after)
+        finally:
+            world.asker.rows("select pgflow.enable_worker_function(%s)", function)
+        enabled = time.time()
+        for slot, program, after in marks:
+            if self._waits(world, slot, program, "ready", after):
+                world.note_recovery("function enabled again: a host claims", time.time() - enabled)
+
+    @staticmethod
+    def _waits(world, slot, program, event, after):
+        """Wait for this event of a host; one that ends or is frozen meanwhile is excused."""
+        try:
+            program.log.wait(event, after=after, patience=PATIENCE_S)
+        except AssertionError:
+            if program.running() and not slot.frozen:
+                world.findings.append(f"{slot.name} did not say {event} at its function's fence")
+            return False
+        return True
+
+
+class Deprecate(Fault):
+    name = "deprecate"
+    what = "the workers of a queue are deprecated: they finish, end, and are started afresh"
+
+    def plan(self, random):
+        return {"queue": random.choice(QUEUES)}
+
+    def inject(self, world, queue):
+        programs = [(slot, slot.program) for slot in hosts_of(world, queue)]
+        for slot, program in programs:
+            slot.expect(program, 0)
+        world.asker.rows("select pgflow.deprecate_workers(array[%s])", f"pgflow-host/{queue}")
+        for slot, program in programs:
+            if not slot.frozen:
+                wait_until(lambda slot=slot, program=program: slot.frozen or not program.running(), PATIENCE_S)
