@@ -30,6 +30,21 @@ const struct command command_table[] = {
         .run = command_inspect,
     },
     {
+        .name = "lint",
+        .arguments = "FILE.so",
+        .summary = "look for what will trouble a module though it loads",
+        .help =
+            "Extra exports, process-wide C++ statics, a descriptor made by code, text "
+            "relocations,\n"
+            "RPATH, names and libraries that are missing, tables left writable, no build-id,\n"
+            "an executable stack, a file that others may change; and whether a host would take\n"
+            "it. Each finding comes with its remedy; exit 1 with any. Nothing of it is run but\n"
+            "the module's own constructors, in a throw-away process.\n",
+        .least = 1,
+        .most = 1,
+        .run = command_lint,
+    },
+    {
         .name = "exec",
         .arguments = "FILE.so",
         .summary = "run one handler of a module, without a database",
