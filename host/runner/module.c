@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { HIGHEST_MAJOR_TRIED = 9 };
 
@@ -26,8 +27,12 @@ static const char *load_error(const char *path)
 
 static void *open_library(const char *path, struct error *error)
 {
+    pid_t before = getpid();
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
+    /* A child that a constructor forked and let come back: its parent goes on. */
+    if (getpid() != before)
+        _exit(ERROR_INTERNAL);
     if (library == NULL)
         error_set(error, ERROR_CONFIG, "cannot be loaded: %s", load_error(path));
     return library;

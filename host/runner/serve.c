@@ -134,6 +134,8 @@ static bool start_module(struct server *server, struct error *error)
     if (server->descriptor->init == NULL)
         return true;
     status = server->descriptor->init(&server->host, &server->state);
+    if (getpid() != server->pid)
+        _exit(EXIT_SOCKET); /* a child of init that came back as well */
     if (status == 0)
         return true;
     if (server->last_log[0] == '\0')

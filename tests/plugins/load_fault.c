@@ -21,6 +21,8 @@
 #define INIT_MOODY 12
 #define CTOR_HANGS 13
 #define CTOR_PRINTS 14
+#define CTOR_FORKS 15
+#define INIT_FORKS 16
 
 #if LOAD_FAULT == CTOR_CRASHES
 __attribute__((constructor)) static void before_main(void)
@@ -54,6 +56,14 @@ __attribute__((constructor)) static void before_main(void)
 }
 #endif
 
+/* Not a fault either: its child comes back as if it were the runner. */
+#if LOAD_FAULT == CTOR_FORKS
+__attribute__((constructor)) static void before_main(void)
+{
+    (void)!fork();
+}
+#endif
+
 #if LOAD_FAULT == UNRESOLVED
 int32_t pgf_test_symbol_that_nobody_has(void);
 #endif
@@ -74,6 +84,13 @@ static int32_t start(const pgf_host *host, void **state)
     (void)host;
     (void)state;
     abort();
+}
+#elif LOAD_FAULT == INIT_FORKS
+static int32_t start(const pgf_host *host, void **state)
+{
+    (void)host;
+    (void)state;
+    return fork() < 0;
 }
 #elif LOAD_FAULT == INIT_HANGS
 static int32_t start(const pgf_host *host, void **state)

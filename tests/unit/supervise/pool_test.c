@@ -207,6 +207,30 @@ Test(pool, init_that_fails_is_told_with_its_last_log_line)
     cr_assert_eq(harness_count_lines(&h, NULL, POOL_LOG, "init: opening the dictionary"), 1);
 }
 
+static void expect_served(const char *name)
+{
+    struct record task = {0};
+    struct pool_module *module = start_with(name);
+
+    pool_warm(module);
+    harness_wait(&h, &h.ready_count, 1);
+    harness_run(&h, &task, module, "only", "{}");
+
+    cr_assert_eq(task.outcome, POOL_COMPLETED, "%s", task.error);
+    cr_assert_eq(pool_gauges(h.pool).spawned, 1);
+    record_free(&task);
+}
+
+Test(pool, child_that_comes_back_out_of_a_constructor_says_nothing)
+{
+    expect_served("ctor_forks");
+}
+
+Test(pool, child_that_comes_back_out_of_init_says_nothing)
+{
+    expect_served("init_forks");
+}
+
 Test(pool, init_that_hangs_is_killed_and_the_module_held)
 {
     struct pool_module *module;
