@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SOCKET_BUFFER = 1024 * 1024 };
@@ -228,13 +229,29 @@ static struct runner *give_up(struct runner *runner, struct ends *ends)
     return NULL;
 }
 
+/* Else the loader's words would be about a path that the operator never gave. */
+static bool check_copy(const struct pool_module *module, struct error *error)
+{
+    const char *path = module_file_copy_path(module->file);
+    struct stat about;
+
+    return stat(path, &about) == 0 || errno != ENOENT ||
+           error_set(error, ERROR_CONFIG,
+                     "the private copy '%s' was removed: restart the host, and keep it with "
+                     "--module-dir where nothing cleans up",
+                     path);
+}
+
 struct runner *runner_spawn(struct pool_module *module, struct error *error)
 {
-    struct runner *runner = calloc(1, sizeof *runner);
+    struct runner *runner = NULL;
     struct runner_command command;
     struct ends ends;
     int failed;
 
+    if (!check_copy(module, error))
+        return NULL;
+    runner = calloc(1, sizeof *runner);
     if (runner == NULL) {
         error_out_of_memory(error);
         return NULL;

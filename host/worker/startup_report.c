@@ -36,14 +36,17 @@ bool startup_report_schema(struct worker *worker, const struct db_schema_version
 
 void startup_report_disabled(struct worker *worker, const struct db_function_state *state)
 {
-    log_warn("disabled",
+    char text[512 + LIMIT_FUNCTION_NAME];
+
+    snprintf(text, sizeof text,
              state->is_paused
                  ? "the function was paused because a host of it read work that it cannot do. "
-                   "Deploy the missing module or repair the route, look at pgflowctl coverage, "
-                   "then enable it: select pgflow.enable_worker_function(name)"
-                 : "the function is disabled; enable it: select "
-                   "pgflow.enable_worker_function(name)",
-             LOG_QUEUE(worker->queue), LOG_FIELD_TEXT("function", worker->function),
+                   "Deploy the missing module or repair the route, look at pgflowctl coverage %s, "
+                   "then enable it: pgflowctl functions enable %s"
+                 : "the function of queue %s is disabled; enable it: pgflowctl functions enable %s",
+             worker->queue, worker->function);
+    log_warn("disabled", text, LOG_QUEUE(worker->queue),
+             LOG_FIELD_TEXT("function", worker->function),
              LOG_FIELD_TEXT("paused_at", state->paused_at),
              LOG_FIELD_TEXT("pause_reason", state->pause_reason));
 }

@@ -127,7 +127,7 @@ def test_host_of_a_disabled_function_stands_by_from_the_start(database, hosts):
     host.log.wait("standby")
 
     assert database.value("select count(*) from pgflow.flows") == 0
-    assert "pgflowctl functions enable" in host.said() or "enable_worker_function" in host.said()
+    assert "pgflowctl functions enable pgflow-host/faults" in host.said()
     database.rows("select pgflow.enable_worker_function('pgflow-host/faults')")
     host.log.wait("ready")
     host.stop()

@@ -260,7 +260,7 @@ def test_guard_whose_answer_was_lost_has_paused_once_and_burnt_nothing(compiled,
     paused = function(database)
     why = alone.log.wait("disabled")
 
-    assert "routed_v2" in why["pause_reason"] and "enable_worker_function" in why["msg"]
+    assert "routed_v2" in why["pause_reason"] and "pgflowctl functions enable" in why["msg"]
     assert paused.paused_at is not None and function(database) == paused
     assert alone.log.find("unsupported") == []
     nothing_was_burnt(database, 5)

@@ -424,6 +424,23 @@ Test(module, missing_runner_is_told)
                      "cannot open '/nonexistent/pgflow-runner': No such file or directory");
 }
 
+Test(running_module, copy_that_was_removed_is_named_with_the_remedy)
+{
+    struct harness h;
+    struct pool_module *noop;
+
+    harness_init(&h);
+    harness_start(&h);
+    noop = harness_add(&h, "noop");
+    cr_assert_eq(unlink(module_file_copy_path(h.files[0])), 0);
+    pool_warm(noop);
+    harness_wait(&h, &h.held_count, 1);
+
+    cr_assert_not_null(strstr(h.held_reason, module_file_copy_path(h.files[0])));
+    cr_assert_not_null(strstr(h.held_reason, "was removed: restart the host"));
+    harness_finish(&h);
+}
+
 /* The whole point of the copies. */
 Test(running_module, goes_on_with_its_bytes_when_the_file_is_overwritten)
 {
