@@ -41,7 +41,7 @@ DRAINS = {
     },
 }
 OTHERS = {
-    "W4": {"listen": {"p50_ms", "p99_ms", "max_ms"}, "polling": {"p50_ms", "p99_ms", "max_ms"}},
+    "W4": {kind: {"p50_ms", "p99_ms", "max_ms", "start_p50_ms", "others_percent"} for kind in ("listen", "polling")},
     "idle": {"host": {"cpu_percent", "pg_cpu_percent", "wal_bytes_per_s", "pss_mb", "runners"}},
     "starts": {"start_flow": {"rate", "x_f1", "wal_bytes"}, "start_flows": {"rate", "x_f100", "wal_bytes"}},
 }
@@ -120,6 +120,15 @@ def test_every_workload_is_in_the_text_and_in_the_documentation(smoke):
     assert run("--from", file).stdout == printed
 
 
+def on_a_quiet_machine(found):
+    """The same figures, as if nothing else had run; this test cannot know what does."""
+    quiet = copy.deepcopy(found)
+    for workload in quiet["workloads"].values():
+        for figures in workload["variants"].values():
+            figures["others_percent"] = {"median": 0, "min": 0, "max": 0}
+    return quiet
+
+
 def slowed(found, name, variant, figure, factor):
     changed = copy.deepcopy(found)
     spread = changed["workloads"][name]["variants"][variant][figure]
@@ -128,8 +137,10 @@ def slowed(found, name, variant, figure, factor):
     return changed
 
 
-def test_a_run_is_not_slower_than_itself(smoke):
-    assert compare.compare(smoke[0], smoke[0]) == []
+def compared(folder, baseline, found):
+    for name, summary_ in (("baseline", baseline), ("found", found)):
+        (folder / name).write_text(json.dumps(summary_))
+    return run("--from", folder / "found", "--baseline", folder / "baseline")
 
 
 @pytest.mark.parametrize(
@@ -137,27 +148,44 @@ def test_a_run_is_not_slower_than_itself(smoke):
     [("W1", "defaults", "x_f1", 0.7), ("W2", "best", "wal_bytes", 1.3), ("W5", "1 KB", "of_plain_wal", 1.5)],
 )
 def test_what_got_slower_is_named(smoke, tmp_path, name, variant, figure, factor):
-    was = medians(smoke[0], name, variant)[figure]
-    worse = tmp_path / "worse.json"
-    worse.write_text(json.dumps(slowed(smoke[0], name, variant, figure, factor)))
+    before = on_a_quiet_machine(smoke[0])
 
-    compared = run("--from", worse, "--baseline", smoke[2])
+    answer = compared(tmp_path, before, slowed(before, name, variant, figure, factor))
 
-    assert compared.returncode == 1
-    assert "1 figures are worse" in compared.stdout
-    assert f"{name} {variant}: {figure} {was:.3g} -> " in compared.stdout
+    assert answer.returncode == 1
+    assert "1 figures are worse than the baseline:" in answer.stdout
+    assert f"{name} {variant}: {figure} {medians(before, name, variant)[figure]:.3g} -> " in answer.stdout
 
 
-def test_what_got_better_is_not_named(smoke):
-    assert compare.compare(smoke[0], slowed(smoke[0], "W1", "defaults", "x_f1", 1.5)) == []
-    assert compare.compare(smoke[0], slowed(smoke[0], "W1", "defaults", "wal_bytes", 0.5)) == []
+def test_what_got_better_is_not_named(smoke, tmp_path):
+    before = on_a_quiet_machine(smoke[0])
+    better = slowed(slowed(before, "W1", "defaults", "x_f1", 1.5), "W1", "defaults", "wal_bytes", 0.5)
+
+    answer = compared(tmp_path, before, better)
+
+    assert answer.returncode == 0
+    assert answer.stdout.endswith("\n0 figures are worse than the baseline.\n")
+
+
+def test_a_shared_machine_is_told_and_hides_costs_no_more_than_it_must(smoke, tmp_path):
+    before = on_a_quiet_machine(smoke[0])
+    shared = slowed(slowed(before, "W1", "defaults", "x_f1", 0.5), "W1", "defaults", "rows_written", 1.2)
+    shared["workloads"]["W1"]["variants"]["defaults"]["others_percent"] = {"median": 90, "min": 90, "max": 90}
+
+    answer = compared(tmp_path, before, shared)
+
+    assert answer.returncode == 1
+    assert "costs compared, but no times, of: W1 defaults\n" in answer.stdout
+    assert "W1 defaults: rows_written" in answer.stdout and "W1 defaults: x_f1" not in answer.stdout
 
 
 def test_rounds_that_overlap_are_not_named():
     before = {"median": 10, "min": 6, "max": 12}
 
-    assert compare.worse("x_f1", before, {"median": 7, "min": 6, "max": 8}) is None
-    assert compare.worse("x_f1", before, {"median": 5, "min": 4, "max": 5.5}) == (10, 5, 0.5)
+    assert compare.lower(before, {"median": 7, "min": 6, "max": 8}, 0.1) is None
+    assert compare.lower(before, {"median": 5, "min": 4, "max": 5.5}, 0.1) == (10, 5, 0.5)
+    assert compare.higher(before, {"median": 14, "min": 12, "max": 16}, 0.1) is None
+    assert compare.higher(before, {"median": 15, "min": 13, "max": 16}, 0.1) == (10, 15, 0.5)
 
 
 def test_runs_of_different_scale_do_not_compare(smoke):

@@ -137,8 +137,9 @@ def main():
     if given.docs:
         docs.write(found)
     if given.baseline:
-        slower = compare.compare(json.loads(given.baseline.read_text(encoding="utf-8")), found)
-        print(compare.text(slower))
+        baseline = json.loads(given.baseline.read_text(encoding="utf-8"))
+        slower = compare.compare(baseline, found)
+        print(compare.text(slower, compare.noisy(baseline, found)))
         return 1 if slower else 0
     return 0
 

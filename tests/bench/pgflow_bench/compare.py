@@ -1,12 +1,18 @@
-"""What got slower than a saved summary, by figures that another machine would not change."""
+"""What got slower than a saved summary, by figures that another machine would not change.
+
+Costs compare always. Times, and the ratios of times, compare only where both runs had the machine nearly to themselves.
+"""
 
 # Figures where more is better, and where less is; with the part that they may move without being named.
-MORE = {"x_f1": 0.15, "x_f100": 0.15, "of_fastest": 0.1, "of_one_host": 0.1, "of_w1": 0.1, "least_share": 0.2}
+MORE_TIMED = {"x_f1": 0.15, "x_f100": 0.15, "of_fastest": 0.1, "of_one_host": 0.1, "of_w1": 0.1, "least_share": 0.2}
+LESS_TIMED = {
+    "pg_cpu_x_f1": 0.15, "p50_ms": 0.3, "p99_ms": 0.5, "of_plain_time": 0.2, "cpu_percent": 0.5, "empty_claim_ms": 0.3
+}  # fmt: skip
 LESS = {
-    "pg_cpu_x_f1": 0.15, "wal_bytes": 0.1, "wal_syncs": 0.25, "rows_written": 0.05, "round_trips": 0.15,
-    "dead_tuples": 0.1, "p50_ms": 0.3, "p99_ms": 0.5, "of_plain_time": 0.2, "of_plain_wal": 0.1,
-    "cpu_percent": 0.5, "pss_mb": 0.1, "empty_claim_ms": 0.3, "index_mb": 0.15,
-}
+    "wal_bytes": 0.1, "wal_syncs": 0.25, "rows_written": 0.05, "round_trips": 0.15, "dead_tuples": 0.1,
+    "of_plain_wal": 0.1, "pss_mb": 0.1, "index_mb": 0.15,
+}  # fmt: skip
+QUIET = 25  # per cent of the processors that something else may have; the bench's own client is in it
 
 
 def compare(baseline, found):
@@ -20,35 +26,65 @@ def compare(baseline, found):
         (name, variant, figure, *change)
         for name, workload in found["workloads"].items()
         for variant, figures in workload["variants"].items()
-        for figure, now in figures.items()
-        for before in [figure_of(baseline, name, variant, figure)]
-        for change in [worse(figure, before, now)]
-        if change
+        for before in [variant_of(baseline, name, variant)]
+        for figure, change in worse_figures(before, figures)
     ]
     return sorted(slower, key=lambda row: -row[5])
 
 
-def figure_of(summary, name, variant, figure):
-    return summary["workloads"].get(name, {}).get("variants", {}).get(variant, {}).get(figure)
+def variant_of(summary, name, variant):
+    return summary["workloads"].get(name, {}).get("variants", {}).get(variant, {})
 
 
-def worse(figure, before, now):
+def quiet(figures):
+    return figures.get("others_percent", {"median": 0})["median"] <= QUIET
+
+
+def noisy(baseline, found):
+    """Variants whose times say nothing, because one of the two runs shared the machine."""
+    return [
+        f"{name} {variant}"
+        for name, workload in found["workloads"].items()
+        for variant, figures in workload["variants"].items()
+        if not quiet(figures) or not quiet(variant_of(baseline, name, variant))
+    ]
+
+
+def worse_figures(before, now):
+    """[(figure, change)] of one variant."""
+    timed = quiet(before) and quiet(now)
+    more = MORE_TIMED if timed else {}
+    less = {**LESS, **LESS_TIMED} if timed else LESS
+    for figure in before.keys() & now.keys():
+        change = None
+        if figure in more:
+            change = lower(before[figure], now[figure], more[figure])
+        elif figure in less:
+            change = higher(before[figure], now[figure], less[figure])
+        if change:
+            yield figure, change
+
+
+def lower(before, now, tolerance):
     """(was, is, part by which it is worse), or None: within tolerance, or the rounds of the two overlap."""
-    if before is None or not before["median"]:
+    if not before["median"] or now["max"] >= before["min"]:
         return None
-    if figure in MORE:
-        part, apart, tolerance = 1 - now["median"] / before["median"], now["max"] < before["min"], MORE[figure]
-    elif figure in LESS:
-        part, apart, tolerance = now["median"] / before["median"] - 1, now["min"] > before["max"], LESS[figure]
-    else:
-        return None
-    return (before["median"], now["median"], part) if apart and part > tolerance else None
+    part = 1 - now["median"] / before["median"]
+    return (before["median"], now["median"], part) if part > tolerance else None
 
 
-def text(slower):
-    if not slower:
-        return "Nothing is slower than the baseline."
-    lines = [f"{len(slower)} figures are worse than the baseline:"]
+def higher(before, now, tolerance):
+    if not before["median"] or now["min"] <= before["max"]:
+        return None
+    part = now["median"] / before["median"] - 1
+    return (before["median"], now["median"], part) if part > tolerance else None
+
+
+def text(slower, left_out):
+    lines = []
+    if left_out:
+        lines.append("The machine was shared; costs compared, but no times, of: " + ", ".join(left_out))
+    lines.append(f"{len(slower)} figures are worse than the baseline{':' if slower else '.'}")
     for name, variant, figure, was, now, part in slower:
         lines.append(f"  {name} {variant}: {figure} {was:.3g} -> {now:.3g} ({100 * part:.0f} % worse)")
     return "\n".join(lines)

@@ -43,11 +43,15 @@ class Gate:
         return opened
 
 
-def per_task(cost, tasks):
-    """CPU and log of each task; and how busy the machine was with something else meanwhile, in per cent."""
+def others_percent(cost):
+    """How busy the machine was with something else meanwhile."""
     ours = cost["pg_cpu_s"] + cost["host_cpu_s"] + cost["runner_cpu_s"]
+    return max(0.0, 100 * (cost["machine_cpu_s"] - ours) / (os.cpu_count() * cost["seconds"]))
+
+
+def per_task(cost, tasks):
     return {
-        "others_percent": max(0.0, 100 * (cost["machine_cpu_s"] - ours) / (os.cpu_count() * cost["seconds"])),
+        "others_percent": others_percent(cost),
         "pg_cpu_ms": 1000 * cost["pg_cpu_s"] / tasks,
         "host_cpu_ms": 1000 * cost["host_cpu_s"] / tasks,
         "runner_cpu_ms": 1000 * cost["runner_cpu_s"] / tasks,

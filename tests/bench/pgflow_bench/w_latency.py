@@ -4,6 +4,7 @@ import pathlib
 import random
 import time
 
+from .drain import others_percent
 from .server import Meter, children
 from .workload import Reach, Workload
 
@@ -32,12 +33,16 @@ class Latency(Workload):
         }
 
     def sample(self, bench, options, count, pause):
-        waits = []
+        waits, starts = [], []
         with bench.database("bench_clock") as database, bench.hosts(database) as hosts:
             host = hosts.start(*options, plugins=bench.modules("bench_clock"))
+            meter = Meter(database, [host])
             for _ in range(count):
                 time.sleep(pause())
-                waits.append(self.one(database))
+                wait, start = self.one(database)
+                waits.append(wait)
+                starts.append(start)
+            cost = meter.end()
             host.stop()
             done = database.value("select count(*) from pgflow.runs where status = 'completed'")
             assert done == count, f"{done} of {count} runs completed"
@@ -46,14 +51,18 @@ class Latency(Workload):
             "p50_ms": percentile(waits, 0.5),
             "p99_ms": percentile(waits, 0.99),
             "max_ms": max(waits),
+            "start_p50_ms": percentile(starts, 0.5),
+            "others_percent": others_percent(cost),
         }
 
     def one(self, database):
+        """Milliseconds from the call of start_flow to the handler, and to its answer: a commit is in both."""
         began = time.time_ns()
         run = database.value("select run_id from pgflow.start_flow('bench_clock', '{}')")
+        started = time.time_ns()
         database.until("select status = 'completed' from pgflow.runs where run_id = %s", run)
         handled = database.value("select (output->>'clock')::bigint from pgflow.runs where run_id = %s", run)
-        return (handled - began) / 1e6
+        return (handled - began) / 1e6, (started - began) / 1e6
 
 
 class Idle(Workload):
@@ -74,6 +83,7 @@ class Idle(Workload):
             "host": {
                 "tasks": 0,
                 "seconds": cost["seconds"],
+                "others_percent": others_percent(cost),
                 "cpu_percent": 100 * (cost["host_cpu_s"] + cost["runner_cpu_s"]) / cost["seconds"],
                 "pg_cpu_percent": 100 * cost["pg_cpu_s"] / cost["seconds"],
                 "wal_bytes_per_s": cost["wal_bytes"] / cost["seconds"],
