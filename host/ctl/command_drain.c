@@ -60,13 +60,21 @@ static void print_progress(const struct db_rows *rows, int64_t most, int64_t las
             bar, runs, number(rows, TASKS), last > runs ? last - runs : 0);
 }
 
+/* Not the time of day, which may be set meanwhile. */
+static time_t seconds_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 /* The last look. A flow that is blocked by more than its work (an alias that
  * points at it) is waited for like any other: the operator switches meanwhile. */
 static struct db_rows *wait_until_safe(struct invocation *invocation, int timeout_s,
                                        struct error *error)
 {
     bool terminal = isatty(STDERR_FILENO) == 1;
-    time_t until = time(NULL) + timeout_s;
+    time_t until = seconds_now() + timeout_s;
     int64_t most = 0;
     int64_t last = 0;
     for (;;) {
@@ -74,7 +82,7 @@ static struct db_rows *wait_until_safe(struct invocation *invocation, int timeou
             query_rows(invocation->db, drain_sql, invocation->arguments, 1, error);
         if (!rows && error->code != ERROR_UNAVAILABLE)
             return NULL;
-        bool over = timeout_s > 0 && time(NULL) >= until;
+        bool over = timeout_s > 0 && seconds_now() >= until;
         if (rows) {
             most = number(rows, RUNS) > most ? number(rows, RUNS) : most;
             if (terminal)
