@@ -1,5 +1,5 @@
 # find_package(PgflowSDK): the headers as the target PgflowSDK::headers, the JSON
-# helpers as PgflowSDK::json, and pgflow_add_module(). Works from this folder (the
+# helpers as PgflowSDK::json, the test kit as PgflowSDK::testkit, and pgflow_add_module(). Works from this folder (the
 # source tree), from the build tree, which includes this file, and installed, where
 # PgflowSDKPaths.cmake says how far away the headers are.
 
@@ -41,5 +41,15 @@ if(NOT TARGET PgflowSDK::json AND "C" IN_LIST _pgflow_languages
   endif()
 endif()
 unset(_pgflow_languages)
+
+# pgflow/testkit.h: only where the SDK was built, not in its bare sources.
+if(NOT TARGET PgflowSDK::testkit AND PgflowSDK_LIBRARY_DIR
+   AND EXISTS "${PgflowSDK_LIBRARY_DIR}/libpgflow-testkit.a")
+  add_library(PgflowSDK::testkit STATIC IMPORTED GLOBAL)
+  get_filename_component(_pgflow_testkit "${PgflowSDK_LIBRARY_DIR}/libpgflow-testkit.a" ABSOLUTE)
+  set_target_properties(PgflowSDK::testkit PROPERTIES IMPORTED_LOCATION "${_pgflow_testkit}")
+  target_link_libraries(PgflowSDK::testkit INTERFACE PgflowSDK::headers ${CMAKE_DL_LIBS})
+  unset(_pgflow_testkit)
+endif()
 
 include("${CMAKE_CURRENT_LIST_DIR}/PgflowModule.cmake")

@@ -103,13 +103,14 @@ constexpr pgf_step steps[] = {
     pgf::step("bill", pgf::handler<bill>).if_input("{\"cents\": 100}").when_unmet("skip-cascade"),
     pgf::step("halve", pgf::handler<halve>).map().unless_input("{}").when_exhausted("skip"),
     pgf::step("write_twice", pgf::handler<write_twice>).after(after_greet).wants_flow_input(),
-    pgf::step("is_array", pgf::handler<is_array>),
+    pgf::step("is_array", pgf::handler<is_array>).map(),
     pgf::step("refuse", pgf::handler<refuse>),
     pgf::step("throw_standard", pgf::handler<throw_standard>),
     pgf::step("throw_memory", pgf::handler<throw_memory>),
     pgf::step("throw_number", pgf::handler<throw_number>),
     pgf::step("wait", pgf::handler<wait>).with_options(patient),
     pgf::step("guarded", guarded),
+    pgf::step("late", pgf::handler<bill>).after(after_greet),
 };
 
 } // namespace

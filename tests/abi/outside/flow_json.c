@@ -8,7 +8,7 @@ static int32_t run(void *state, const pgf_call *call)
     return input != NULL ? pgf_json_give(call, input) : PGF_PERMANENT;
 }
 
-static const pgf_step steps[] = {{.slug = "only", .run = run}};
+static const pgf_step steps[] = {{.slug = "only", .kind = PGF_STEP_MAP, .run = run}};
 
 PGF_EXPORT const pgf_module pgflow_module_v1 = {PGF_MODULE_HEADER, .flow_slug = "outside_json",
                                                 .steps = PGF_ARRAY(steps)};
