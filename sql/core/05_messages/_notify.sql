@@ -5,9 +5,11 @@
 -- Callers: whatever makes a message visible. Locks: none before commit.
 create function pgflow._notify(queue_names text[])
 returns void
-language sql
+language plpgsql
 set search_path = ''
 as $$
-  select pg_notify('pgflow_q_' || q.queue_name, '')
-  from (select distinct lower(n) as queue_name from unnest(queue_names) n where n is not null) q
+begin
+  perform pg_notify('pgflow_q_' || q.queue_name, '')
+  from (select distinct lower(n) as queue_name from unnest(queue_names) n where n is not null) q;
+end
 $$;

@@ -14,6 +14,9 @@ begin
   where s.flow_slug = _check_inputs.flow_slug and s.step_type = 'map' and s.deps_count = 0
   order by s.step_index
   limit 1;
+  if root_map is null and array_position(inputs, null) is null then
+    return;
+  end if;
 
   select i.place, jsonb_typeof(i.input) as kind into bad
   from unnest(inputs) with ordinality as i (input, place)

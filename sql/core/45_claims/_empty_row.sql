@@ -3,12 +3,14 @@
 -- is put off for ever ('infinity', by hand). Callers: the claims.
 create function pgflow._empty_row(queue_name text, next_due timestamptz)
 returns pgflow.claim_row
-language sql
+language plpgsql
 set search_path = ''
 as $$
-  select row('empty', lower(queue_name), null, null, null, null, null, null, null, null, null, null,
+begin
+  return row('empty', lower(queue_name), null, null, null, null, null, null, null, null, null, null,
              null, null, null, null,
              case when isfinite(next_due) then
                greatest(ceil(extract(epoch from next_due - clock_timestamp()) * 1000), 1)::bigint
-             end)::pgflow.claim_row
+             end)::pgflow.claim_row;
+end
 $$;
