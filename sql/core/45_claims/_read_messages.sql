@@ -19,7 +19,7 @@ begin
     with due as (
       select m.msg_id, m.vt, m.read_ct + 1 as read_ct, m.message
       from pgmq.%I m
-      where m.vt <= $1
+      where m.vt <= (select $1)
       order by m.vt
       limit $2
       for update skip locked
