@@ -33,8 +33,13 @@ def noise(figures, figure):
 
 
 def rows_of(workload):
-    """(name, tasks, cells, rest) of floors and variants; rest: figures without a column."""
-    for name, figures in [*workload["floors"].items(), *workload["variants"].items()]:
+    """(name, tasks, cells, rest) of the variants, and of the floors where a rate stands beside them.
+
+    rest: figures without a column.
+    """
+    rated = any("rate" in figures for figures in workload["variants"].values())
+    floors = workload["floors"] if rated else {}
+    for name, figures in [*floors.items(), *workload["variants"].items()]:
         cells = [value(figures, figure, form) for figure, _, form in COLUMNS]
         cells.insert(1, noise(figures, "rate"))
         rest = {figure: found["median"] for figure, found in figures.items() if figure not in KNOWN}
