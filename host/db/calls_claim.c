@@ -61,6 +61,7 @@ static const char *const outcome_words[] = {
 
 struct reader {
     const PGresult *result;
+    bool has_memory;
     int columns[COLUMNS];
 };
 
@@ -122,7 +123,7 @@ static void fill_strings(struct db_claim_row *row, const struct reader *reader, 
     row->reason = take_cell(reader, i, REASON, &to, NULL);
 }
 
-static struct owned_row *read_row(const struct reader *reader, int i)
+static struct owned_row *read_row(struct reader *reader, int i)
 {
     static const enum column strings[] = {QUEUE, FLOW, RUN, STEP, INPUT, INPUT_ERROR, REASON};
     size_t size = 0;
@@ -130,9 +131,13 @@ static struct owned_row *read_row(const struct reader *reader, int i)
                               outcome_words, COUNT(outcome_words));
     for (size_t k = 0; k < COUNT(strings); k++)
         size += cell_size(reader, i, strings[k]) + 1;
-    struct owned_row *owned = outcome < 0 ? NULL : malloc(sizeof(*owned) + size);
-    if (!owned)
+    if (outcome < 0)
         return NULL;
+    struct owned_row *owned = malloc(sizeof(*owned) + size);
+    if (!owned) {
+        reader->has_memory = false;
+        return NULL;
+    }
     owned->is_held = false;
     owned->flow_input = NULL;
     owned->row = (struct db_claim_row){
@@ -173,15 +178,17 @@ static void share(struct owned_row *owned, struct shared_text *shared)
 
 /* A batch is at most LIMIT_BATCH rows, and those of a run that have none of
  * their own look for the one that has. */
-static bool share_flow_inputs(const struct reader *reader, struct owned_row **rows, size_t count)
+static bool share_flow_inputs(struct reader *reader, struct owned_row **rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const char *text = result_text(reader->result, (int)i, reader->columns[FLOW_INPUT]);
         if (!text)
             continue;
         struct shared_text *shared = copy_shared(text, cell_size(reader, (int)i, FLOW_INPUT));
-        if (!shared)
+        if (!shared) {
+            reader->has_memory = false;
             return false;
+        }
         share(rows[i], shared);
         for (size_t k = 0; k < count; k++) {
             if (PQgetisnull(reader->result, (int)k, reader->columns[FLOW_INPUT]) &&
@@ -202,17 +209,16 @@ static void drop_unheld(struct owned_row **rows, size_t count)
     }
 }
 
-static bool read_rows(const PGresult *result, struct owned_row **rows, size_t count)
+static bool read_rows(struct reader *reader, struct owned_row **rows, size_t count)
 {
-    struct reader reader = {.result = result};
-    if (count == 0 || !result_columns(result, column_names, reader.columns, COLUMNS))
+    if (count == 0 || !result_columns(reader->result, column_names, reader->columns, COLUMNS))
         return false;
     for (size_t i = 0; i < count; i++) {
-        rows[i] = read_row(&reader, (int)i);
+        rows[i] = read_row(reader, (int)i);
         if (!rows[i])
             return false;
     }
-    return share_flow_inputs(&reader, rows, count);
+    return share_flow_inputs(reader, rows, count);
 }
 
 static void answer_claim(struct call *call, const struct db_status *status, PGresult *result)
@@ -224,10 +230,12 @@ static void answer_claim(struct call *call, const struct db_status *status, PGre
     }
     size_t count = (size_t)PQntuples(result);
     struct owned_row **rows = calloc(count + 1, sizeof(struct owned_row *));
-    struct db_status mismatch = result_mismatch(status);
+    struct reader reader = {.result = result, .has_memory = rows != NULL};
     struct db_claim claim = {.rows = (struct db_claim_row *const *)rows, .count = count};
-    bool read = rows && read_rows(result, rows, count);
-    done(call->ctx, read ? status : &mismatch, read ? &claim : NULL);
+    bool read = rows && read_rows(&reader, rows, count);
+    struct db_status failure =
+        reader.has_memory ? result_mismatch(status) : result_no_memory(status);
+    done(call->ctx, read ? status : &failure, read ? &claim : NULL);
     if (rows)
         drop_unheld(rows, count);
     free((void *)rows);

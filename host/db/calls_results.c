@@ -54,12 +54,12 @@ static void answer_finish(struct call *call, const struct db_status *status, PGr
     }
     struct db_finish_answer *answers = calloc(call->expected + 1, sizeof(*answers));
     bool *seen = calloc(call->expected + 1, sizeof(*seen));
-    struct db_status mismatch = result_mismatch(status);
+    struct db_status failure = answers && seen ? result_mismatch(status) : result_no_memory(status);
     bool read = answers && seen && read_finished(call, result, answers, seen);
     struct db_finished finished = {.answers = answers, .count = call->expected};
     if (read && call->expected > 0)
         finished.new_work = result_bool(result, 0, FINISH_NEW_WORK);
-    done(call->ctx, read ? status : &mismatch, read ? &finished : NULL);
+    done(call->ctx, read ? status : &failure, read ? &finished : NULL);
     free(answers);
     free(seen);
 }
@@ -143,9 +143,9 @@ static void answer_release(struct call *call, const struct db_status *status, PG
         if (read)
             outcomes[item] = (enum db_release_outcome)word;
     }
-    struct db_status mismatch = result_mismatch(status);
+    struct db_status failure = outcomes ? result_mismatch(status) : result_no_memory(status);
     struct db_released released = {.outcomes = outcomes, .count = call->expected};
-    done(call->ctx, read ? status : &mismatch, read ? &released : NULL);
+    done(call->ctx, read ? status : &failure, read ? &released : NULL);
     free(outcomes);
 }
 

@@ -169,9 +169,9 @@ static void answer_coverage(struct call *call, const struct db_status *status, P
     size_t count = (size_t)PQntuples(result);
     struct db_coverage_row *rows = calloc(count + 1, sizeof(*rows));
     struct db_coverage coverage = {.rows = rows, .count = count};
-    struct db_status mismatch = result_mismatch(status);
+    struct db_status failure = rows ? result_mismatch(status) : result_no_memory(status);
     bool read = rows && read_coverage(result, rows);
-    done(call->ctx, read ? status : &mismatch, read ? &coverage : NULL);
+    done(call->ctx, read ? status : &failure, read ? &coverage : NULL);
     for (size_t i = 0; rows && i < count; i++) {
         result_texts_free(&rows[i].reasons);
         free((void *)rows[i].counts);

@@ -248,6 +248,14 @@ static bool is_copy(ExecStatusType status)
     return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
 }
 
+/* An error that no server sent, such as "out of memory for query result": what
+ * became of the statement is unknown. */
+static bool is_of_libpq(const PGresult *result)
+{
+    return PQresultStatus(result) == PGRES_FATAL_ERROR &&
+           !PQresultErrorField(result, PG_DIAG_SQLSTATE);
+}
+
 /* Calls end at their Sync: an error may still come between the last row and the
  * commit. */
 static void take_result(struct lane *lane, PGresult *result)
@@ -262,6 +270,9 @@ static void take_result(struct lane *lane, PGresult *result)
         /* libpq would answer this for ever. */
         PQclear(result);
         lane_drop(lane, "the server's answers are out of step", false);
+    } else if (is_of_libpq(result)) {
+        lane_drop(lane, PQresultErrorMessage(result), false);
+        PQclear(result);
     } else if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
         PQclear(result);
         answer_head(lane);

@@ -81,10 +81,17 @@ static PGconn *start_libpq(const struct lane *lane, const struct resolved *resol
     return conn;
 }
 
+static bool says_no_memory(const char *text)
+{
+    return strstr(text, "out of memory") || strstr(text, "Memory allocation failure");
+}
+
 /* Refused for good, or may another attempt work? The text of libpq before it
  * has tried any server is about the URL. */
 static int judge_failure(PGconn *conn, const char *text)
 {
+    if (*text == '\0' || says_no_memory(text))
+        return ERROR_NONE;
     char sqlstate[6];
     if (PQconnectionNeedsPassword(conn))
         return ERROR_CONFIG;
@@ -248,22 +255,27 @@ static bool put_listen(struct lane *lane)
     return put_greeting(lane, call);
 }
 
-/* A wrong server is refused before anything is sent. */
-static const char *unfit_reason(PGconn *conn)
+/* A wrong server is refused before anything is sent. Every server tells its
+ * version and encoding; without memory libpq cannot keep them. */
+static const char *unfit_reason(PGconn *conn, int *code)
 {
     const char *encoding = PQparameterStatus(conn, "server_encoding");
+    *code = encoding && PQserverVersion(conn) > 0 ? ERROR_CONFIG : ERROR_NONE;
+    if (*code == ERROR_NONE)
+        return "the server did not say its version and encoding";
     if (PQserverVersion(conn) < OLDEST_SERVER)
         return "PostgreSQL 14 or later is needed";
-    if (!encoding || strcmp(encoding, "UTF8") != 0)
+    if (strcmp(encoding, "UTF8") != 0)
         return "its encoding is not UTF8; create the database with ENCODING 'UTF8'";
     return NULL;
 }
 
 static void start_greeting(struct lane *lane)
 {
-    const char *unfit = unfit_reason(lane->conn);
+    int code;
+    const char *unfit = unfit_reason(lane->conn, &code);
     if (unfit) {
-        attempt_failed(lane, unfit, ERROR_CONFIG, true);
+        attempt_failed(lane, unfit, code, true);
         return;
     }
     lane_set_state(lane, LANE_GREETING);

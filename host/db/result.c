@@ -110,3 +110,14 @@ struct db_status result_mismatch(const struct db_status *status)
         .elapsed_ns = status->elapsed_ns,
     };
 }
+
+struct db_status result_no_memory(const struct db_status *status)
+{
+    return (struct db_status){
+        .outcome = DB_ERROR,
+        .permanent = true,
+        .sqlstate = "53200",
+        .text = "there is no memory for the answer of the database",
+        .elapsed_ns = status->elapsed_ns,
+    };
+}

@@ -36,4 +36,7 @@ int result_word(const char *word, const char *const *words, size_t count);
 /* DB_ERROR, permanent: the answer is not in the form this host knows. */
 struct db_status result_mismatch(const struct db_status *status);
 
+/* DB_ERROR, permanent, 53200: the answer came, and there is no memory to read it. */
+struct db_status result_no_memory(const struct db_status *status);
+
 #endif

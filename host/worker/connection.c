@@ -94,12 +94,19 @@ static bool is_permanent(const struct db_status *status)
     return status->permanent || strcmp(status->sqlstate, "55000") == 0;
 }
 
+/* Not sent, or answered without memory to read it: the host's own trouble, and gone with it. */
+static int exit_code(const struct db_status *status)
+{
+    bool own = status->outcome == DB_UNSENT || strcmp(status->sqlstate, "53200") == 0;
+    return own ? ERROR_INTERNAL : ERROR_CONFIG;
+}
+
 bool connection_answered(struct worker *worker, const struct db_status *status, const char *what)
 {
     if (status->outcome == DB_OK)
         return true;
     if (is_permanent(status)) {
-        worker_fail(worker, ERROR_CONFIG, "%s was refused: %s%s%s%s%s%s", what, status->text,
+        worker_fail(worker, exit_code(status), "%s was refused: %s%s%s%s%s%s", what, status->text,
                     status->sqlstate[0] != '\0' ? " (SQLSTATE " : "", status->sqlstate,
                     status->sqlstate[0] != '\0' ? ")" : "", status->detail != NULL ? "\n" : "",
                     status->detail != NULL ? status->detail : "");
