@@ -18,6 +18,9 @@
 enum {
     READ_AT_ONCE = 16 * LIMIT_KIB,
     READS_IN_A_ROW = 64,
+    /* The largest pipe there is, unless root made it larger: what came before an
+     * answer is within so much of it. */
+    BEFORE_ANSWER_MAX = LIMIT_MIB,
     PENDING_MAX = LIMIT_LOG_LINE + (int)sizeof(struct frame_marker) + READ_AT_ONCE
 };
 
@@ -203,8 +206,8 @@ static void parse(struct runner_output *output)
     buf_consume(pending, from);
 }
 
-/* False: nothing more is there now. */
-static bool read_once(struct runner_output *output)
+/* False: nothing more is there now. Adds to `total` what it read. */
+static bool read_once(struct runner_output *output, size_t *total)
 {
     char *room = buf_reserve(&output->pending, READ_AT_ONCE);
     ssize_t got;
@@ -225,6 +228,7 @@ static bool read_once(struct runner_output *output)
         return false;
     }
     buf_commit(&output->pending, (size_t)got);
+    *total += (size_t)got;
     return true;
 }
 
@@ -241,12 +245,14 @@ static void watch(struct runner_output *output, bool wanted)
 void runner_output_read(struct runner_output *output, uint64_t number)
 {
     int reads = READS_IN_A_ROW;
+    size_t total = 0;
 
     if (output->marker == 0)
         parse(output);
-    /* Up to a mark it must be read whole; a flood must not keep the loop. */
-    while (output->marker == 0 && !output->ended && (number != 0 || reads-- > 0) &&
-           read_once(output))
+    /* Up to a mark it must be read whole; neither a flood nor a mark that was
+     * promised and never written may keep the loop. */
+    while (output->marker == 0 && !output->ended &&
+           (number != 0 ? total < BEFORE_ANSWER_MAX : reads-- > 0) && read_once(output, &total))
         parse(output);
     if (output->marker == 0)
         return;

@@ -61,6 +61,7 @@ static const pgf_step steps[] = {
     FAULT("permanent", fault_error_text, NULL),
     FAULT("retry_after", fault_retry_after, NULL),
     FAULT("return", fault_return, NULL),
+    FAULT("forged_result", fault_forged_result, &one_second),
 };
 
 PGF_EXPORT const pgf_module pgflow_module_v1 = {PGF_MODULE_HEADER, .flow_slug = "faults",

@@ -26,6 +26,7 @@ int32_t fault_scratch(void *state, const pgf_call *call);
 
 /* faults_process.c: ways to misuse what a process has */
 int32_t fault_garbage_frame(void *state, const pgf_call *call);
+int32_t fault_forged_result(void *state, const pgf_call *call);
 int32_t fault_close_all(void *state, const pgf_call *call);
 int32_t fault_flood(void *state, const pgf_call *call);
 int32_t fault_print(void *state, const pgf_call *call);

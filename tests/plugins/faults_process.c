@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -32,6 +33,43 @@ int32_t fault_garbage_frame(void *state, const pgf_call *call)
                 break;
     }
     return put(call, "\"wrote garbage\"") ? PGF_OK : PGF_ERROR;
+}
+
+/* The RESULT of wire/frame.h, written by hand as malice would: it says that stdout has a mark. */
+int32_t fault_forged_result(void *state, const pgf_call *call)
+{
+    struct {
+        uint16_t version, type;
+        uint32_t size;
+        uint64_t number;
+        int32_t status;
+        uint32_t flags;
+        int64_t retry_after_s;
+        uint64_t elapsed_us, address_space;
+        uint32_t output_size, error_size;
+        char ends[2];
+    } __attribute__((packed)) frame = {.version = 1,
+                                       .type = 19,
+                                       .size = 42,
+                                       .number = (uint64_t)param_number(call, "number", 1),
+                                       .flags = 1,
+                                       .retry_after_s = -1};
+    static char lines[64 * 1024]; /* empty ones: they take longer to read than to write */
+    int unread = 0;
+    (void)state;
+    memset(lines, '\n', sizeof lines);
+    pid_t flood = fork();
+    while (flood != 0 && ioctl(STDOUT_FILENO, FIONREAD, &unread) == 0 && unread == 0)
+        continue;
+    for (int fd = 3; flood != 0 && fd < FD_SEEN; fd++) {
+        struct stat about;
+        if (fstat(fd, &about) == 0 && S_ISSOCK(about.st_mode) &&
+            write(fd, &frame, sizeof frame) == (ssize_t)sizeof frame)
+            break;
+    }
+    while (write(STDOUT_FILENO, lines, sizeof lines) > 0)
+        continue;
+    return PGF_PERMANENT;
 }
 
 int32_t fault_close_all(void *state, const pgf_call *call)

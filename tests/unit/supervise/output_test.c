@@ -238,3 +238,14 @@ Test(output, input_of_10_mib_arrives)
     cr_assert_str_eq(task.output, params);
     record_free(&task);
 }
+
+/* The host read on until the mark, for ever: it was never written. */
+Test(output, mark_that_was_promised_and_never_written_holds_up_nobody)
+{
+    struct record forged = {0};
+
+    harness_run(&h, &forged, faults, "forged_result", "{}");
+
+    cr_assert_eq(forged.outcome, POOL_COMPLETED);
+    record_free(&forged);
+}
