@@ -47,6 +47,10 @@ endif()
 if(PGFLOW_COVERAGE)
   add_compile_options(--coverage -O0)
   add_link_options(--coverage)
+  # Our programs leave by _exit, which would drop what they counted.
+  add_library(pgflow_coverage_exit STATIC "${PROJECT_SOURCE_DIR}/tests/support/coverage_exit.c")
+  target_link_libraries(pgflow_flags INTERFACE pgflow_coverage_exit)
+  target_link_options(pgflow_flags INTERFACE -Wl,--wrap=_exit)
 endif()
 
 # pgflow_library(NAME SOURCES a.c b.c LINKS other ...)

@@ -87,6 +87,21 @@ def test_leaking_handler_finishes_and_hurts_nobody(shared_database, host):
     next_task_is_fine(shared_database, host)
 
 
+def test_scratch_memory_of_a_call_is_given_back_after_it(shared_database, host):
+    """More in all than --handler-memory: what one call took, the next one gets again."""
+    runs = [start(shared_database, "scratch", mib=60) for _ in range(40)]
+    small = start(shared_database, "scratch", mib=0)
+
+    for run in runs:
+        shared_database.wait_run(run)
+        assert shared_database.task(run, "scratch").output == 60 << 20
+    shared_database.wait_run(small)
+    if not SANITIZED:
+        too_much = start(shared_database, "scratch", mib=100_000)
+        shared_database.wait_run(too_much, "failed")
+        assert "no scratch memory" in shared_database.task(too_much, "scratch").error_message
+
+
 def test_death_after_the_answer_costs_nothing(shared_database, host):
     before = host.log.position()
 

@@ -1,9 +1,13 @@
 """Stopping, standing by, being deprecated: a host leaves nothing half done."""
 
+import contextlib
 import signal
+import socket
+
+import pytest
 
 from lib.programs import run_host, wait_gone
-from lib.paths import module
+from lib.paths import PATIENCE, module
 
 
 def faults(hosts, *options, **more):
@@ -54,6 +58,38 @@ def test_second_signal_ends_at_once_and_gives_back(database, hosts):
 
     assert host.wait() == 0
     assert database.task(run, "sleep").status == "queued"
+
+
+@contextlib.contextmanager
+def systemd(address):
+    """The receiving end of sd_notify: gives a function that waits for a message with these words."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+        end.bind(address)
+        end.settimeout(PATIENCE)
+
+        def wait(words):
+            while words not in (text := end.recv(4096).decode()):
+                pass
+            return text
+
+        yield wait
+
+
+@pytest.mark.parametrize("kind", ["file", "abstract"])
+def test_systemd_is_told_of_readiness_of_a_loop_that_turns_and_of_the_stop(database, hosts, tmp_path, kind):
+    name = f"pgflow-notify-{tmp_path.name}"
+    address, shown = (str(tmp_path / "n"), str(tmp_path / "n")) if kind == "file" else ("\0" + name, "@" + name)
+    with systemd(address) as wait:
+        host = faults(hosts, env={"NOTIFY_SOCKET": shown, "WATCHDOG_USEC": "200000"})
+
+        assert "STATUS=claiming" in wait("READY=1")
+        wait("WATCHDOG=1")
+        wait("WATCHDOG=1")
+        database.rows("select pgflow.disable_worker_functions('{pgflow-host/faults}')")
+        assert "STATUS=standing by" in wait("READY=1")
+        host.signal(signal.SIGTERM)
+        wait("STOPPING=1")
+        assert host.wait() == 0
 
 
 def test_no_runner_outlives_its_host(database, hosts):

@@ -13,6 +13,7 @@ CTL = BUILD / "bin" / "pgflowctl"
 # the factor only keeps a slow machine from giving up.
 VALGRIND = os.environ.get("PGFLOW_VALGRIND") == "1"
 SANITIZED = os.environ.get("PGFLOW_SANITIZED") == "1"
+COVERAGE = os.environ.get("PGFLOW_COVERAGE") == "1"
 PATIENCE = 30.0 * (6 if VALGRIND else 2 if SANITIZED else 1)
 
 

@@ -1,12 +1,13 @@
 """Start the programs as a user would, in an environment of our own."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import time
 
 from .logs import Log
-from .paths import CTL, HOST, PATIENCE, VALGRIND, module
+from .paths import COVERAGE, CTL, HOST, PATIENCE, VALGRIND, module
 
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")
 VALGRIND_COMMAND = (
@@ -65,6 +66,15 @@ class Program:
             self._process.kill()
         self._process.wait(PATIENCE)
 
+    def end_with_counters(self):
+        """Before the kill at the end of a test, which would leave no coverage; two signals end a host at once."""
+        if not COVERAGE or not self.running():
+            return
+        for number in (signal.SIGCONT, signal.SIGTERM, signal.SIGINT):
+            self.signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(10)
+
     def children(self):
         """Pids of its children, as the kernel lists them."""
         try:
@@ -103,6 +113,7 @@ class Hosts:
         """Kill what still runs, and wait until their runners are gone too."""
         runners = [pid for program in self._started for pid in program.children()]
         for program in self._started:
+            program.end_with_counters()
             program.kill()
         for pid in runners:
             wait_gone(pid)

@@ -1,5 +1,5 @@
 begin;
-select plan(31);
+select plan(33);
 select pgmq.create('q');
 
 -- send
@@ -48,6 +48,10 @@ select results_eq($$select queue_name, queue_length, total_messages, queue_visib
 select is(pgmq.purge_queue('q'), 3::bigint, 'purge counts');
 select is((select m.newest_msg_age_sec from pgmq.metrics('q') m), null, 'an empty queue has no age');
 select throws_ok($$select pgmq.read('nope', 1, 1)$$, '42P01', null, 'a missing queue is an error');
+
+-- The batch without headers, later
+select is((select count(*) from pgmq.send_batch('q', array['{"n": 20}', '{"n": 21}']::jsonb[], 3600)), 2::bigint, 'a batch takes a delay');
+select is((select count(*) from pgmq.send_batch('q', array['{"n": 22}']::jsonb[], '2100-01-01'::timestamptz)), 1::bigint, 'and a moment');
 
 select * from finish();
 rollback;
