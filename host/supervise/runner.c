@@ -199,29 +199,12 @@ static void end_stuck(struct runner *runner)
     runner_kill(runner, POOL_EXIT_STUCK);
 }
 
-/* The runner's socket first: after a SIGSTOP of ours its answer may be there. True: it was. */
-static bool has_moved_on(struct runner *runner)
-{
-    struct runner_slot before = *runner_head(runner);
-    const struct runner_slot *head;
-
-    runner_read_answers(runner);
-    pool_dispatch(runner->pool);
-    head = runner_head(runner);
-    return runner->state != RUNNER_BUSY || head->number != before.number ||
-           head->started != before.started;
-}
-
 /* First the page, so that a handler that asks can end by itself. */
 static void on_task_due(struct runner *runner)
 {
-    struct runner_slot *head;
-    struct pool_task *task;
+    const struct runner_slot *head = runner_head(runner);
+    struct pool_task *task = head->started ? head->task : NULL;
 
-    if (has_moved_on(runner))
-        return;
-    head = runner_head(runner);
-    task = head->started ? head->task : NULL;
     if (task == NULL) {
         end_stuck(runner);
     } else if (task->timed_out || task->cancel_why != 0) {
