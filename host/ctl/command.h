@@ -33,7 +33,8 @@ struct command {
     const char *help;      /* paragraphs, each line ends with \n */
     size_t least, most;    /* how many arguments */
     bool needs_database;
-    const char *offline; /* NULL, or a last argument with which it needs none */
+    /* NULL, or whether it needs none for these arguments. */
+    bool (*is_offline)(const struct invocation *invocation);
     int (*run)(struct invocation *invocation, struct error *error);
     struct command_option options[COMMAND_OPTIONS]; /* ends with a NULL name */
 };
@@ -96,5 +97,12 @@ int command_drain(struct invocation *invocation, struct error *error);
 int command_retire(struct invocation *invocation, struct error *error);
 int command_delete(struct invocation *invocation, struct error *error);
 int command_rollout(struct invocation *invocation, struct error *error);
+int command_queue(struct invocation *invocation, struct error *error);
+int command_graph(struct invocation *invocation, struct error *error);
+int command_options(struct invocation *invocation, struct error *error);
+int command_prune(struct invocation *invocation, struct error *error);
+
+bool command_rollout_is_offline(const struct invocation *invocation);
+bool command_graph_is_offline(const struct invocation *invocation);
 
 #endif

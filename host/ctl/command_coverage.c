@@ -5,14 +5,11 @@
 #include "ctl/command.h"
 #include "ctl/query.h"
 
-#include "base/text.h"
 #include "ctl/json_output.h"
 #include "ctl/table.h"
 #include "db/sync.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A worker that registered no pairs (an older client) supports nobody knows
  * what: it counts neither as covering nor as lacking. */
@@ -35,29 +32,6 @@ static const char coverage_sql[] =
     "   coalesce(string_agg(j.worker_id::text, ' ') filter (where not j.covers), '') as lacking"
     " from judged j group by 1, 2, 3 order by 1, 2";
 enum { FLOW, STEP, REASONS, WORKERS, GAP, LACKING };
-
-static bool require_queue(struct invocation *invocation, struct error *error)
-{
-    const char *queue = invocation->arguments[0];
-    struct db_rows *rows =
-        query_rows(invocation->db, "select queue_name from pgflow.queues", NULL, 0, error);
-    if (!rows)
-        return false;
-    size_t count = db_rows_count(rows);
-    const char **names = calloc(count + 1, sizeof(*names));
-    bool known = false;
-    for (size_t i = 0; names && i < count; i++) {
-        names[i] = db_rows_text(rows, i, 0);
-        known = known || strcasecmp(names[i], queue) == 0;
-    }
-    const char *near = names && !known ? text_nearest(queue, names, count) : NULL;
-    if (!known)
-        (void)error_set(error, ERROR_USAGE, "there is no queue '%s'%s%s%s", queue,
-                        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-    free((void *)names);
-    db_rows_destroy(rows);
-    return known;
-}
 
 /* True when nothing is missing. */
 static bool print_problems(const struct db_rows *rows, const char *queue)
@@ -84,7 +58,7 @@ static bool print_problems(const struct db_rows *rows, const char *queue)
 int command_coverage(struct invocation *invocation, struct error *error)
 {
     const char *queue = invocation->arguments[0];
-    if (!require_queue(invocation, error))
+    if (!query_require_queue(invocation->db, queue, error))
         return FAILED;
     struct db_rows *rows = query_rows(invocation->db, coverage_sql, &queue, 1, error);
     if (!rows)

@@ -4,19 +4,18 @@
  * its bytes are called in a deployment manifest.
  */
 #include "ctl/command.h"
+#include "ctl/module_descriptor.h"
 #include "ctl/table.h"
 
 #include "base/buf.h"
 #include "supervise/digest.h"
 #include "supervise/elf_image.h"
 #include "supervise/module_bytes.h"
-#include "supervise/module_file.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { STEP, KIND, AFTER, QUEUE, CONDITIONS, OPTIONS, COLUMNS };
 
@@ -163,17 +162,6 @@ static bool print_module(const cJSON *module, const char *path, const struct ide
     return true;
 }
 
-static char *read_descriptor(const char *path, struct error *error)
-{
-    size_t size = 0;
-    int program = runner_program_open(NULL, error);
-    if (program < 0)
-        return NULL;
-    char *descriptor = module_inspect(program, path, &size, error);
-    (void)close(program);
-    return descriptor;
-}
-
 static bool read_identity(struct identity *identity, const char *path, struct error *error)
 {
     struct module_bytes bytes;
@@ -217,7 +205,7 @@ int command_inspect(struct invocation *invocation, struct error *error)
 {
     const char *path = invocation->arguments[0];
     struct identity identity = {0};
-    char *descriptor = read_descriptor(path, error);
+    char *descriptor = module_descriptor_read(path, error);
     bool printed = descriptor && read_identity(&identity, path, error) &&
                    (invocation->json ? print_json(descriptor, path, &identity, error)
                                      : print_text(descriptor, path, &identity, error));

@@ -131,6 +131,12 @@ static bool know_verb(const char *verb, struct error *error)
                      near ? "; did you mean " : "", near ? near : "");
 }
 
+/* The statements come from the manifest alone. */
+bool command_rollout_is_offline(const struct invocation *invocation)
+{
+    return invocation->count == 2 && strcmp(invocation->arguments[1], "sql") == 0;
+}
+
 int command_rollout(struct invocation *invocation, struct error *error)
 {
     const char *verb = invocation->arguments[1];

@@ -3,6 +3,7 @@
  */
 #include "ctl/command.h"
 #include "ctl/query.h"
+#include "ctl/watch.h"
 
 #include "base/text.h"
 
@@ -61,5 +62,5 @@ int command_runs(struct invocation *invocation, struct error *error)
         !invocation_number(invocation, "limit", 1, 10000, 20, &number, error))
         return FAILED;
     (void)snprintf(limit, sizeof(limit), "%d", number);
-    return query_print(invocation->db, invocation->json, &print, values, 3, error) ? DONE : FAILED;
+    return watch_print(invocation, &print, values, 3, error);
 }

@@ -92,7 +92,8 @@ const struct command command_table[] = {
         .run = command_runs,
         .options = {{"flow", "NAME", "only runs of this concrete flow or alias"},
                     {"status", "STATUS", "only started, completed, failed or cancelled ones"},
-                    {"limit", "N", "at most N runs (default: 20)"}},
+                    {"limit", "N", "at most N runs (default: 20)"},
+                    {"watch", NULL, "again every two seconds, until interrupted"}},
     },
     {
         .name = "run",
@@ -125,7 +126,20 @@ const struct command command_table[] = {
         .needs_database = true,
         .run = command_workers,
         .options = {{"queue", "NAME", "only workers of this queue"},
-                    {"all", NULL, "those that have stopped or fell silent, too"}},
+                    {"all", NULL, "those that have stopped or fell silent, too"},
+                    {"watch", NULL, "again every two seconds, until interrupted"}},
+    },
+    {
+        .name = "queue",
+        .arguments = "[NAME]",
+        .summary = "what waits and what runs on the queues",
+        .help =
+            "One line a flow and step with live tasks: how many wait (delayed ones too), the age\n"
+            "of the oldest, how many run; and how many live workers the queue has.\n",
+        .most = 1,
+        .needs_database = true,
+        .run = command_queue,
+        .options = {{"watch", NULL, "again every two seconds, until interrupted"}},
     },
     {
         .name = "functions",
@@ -171,6 +185,36 @@ const struct command command_table[] = {
         .run = command_coverage,
     },
     {
+        .name = "graph",
+        .arguments = "FLOW|FILE.so",
+        .summary = "draw the steps of a flow, as Mermaid or Graphviz text",
+        .help =
+            "Each step with what it waits for: a map has a double frame, a step with a condition\n"
+            "another shape or dashes. Queues are shown when there are several. A FILE.so needs no\n"
+            "database; an alias stands for its active version.\n",
+        .least = 1,
+        .most = 1,
+        .needs_database = true,
+        .is_offline = command_graph_is_offline,
+        .run = command_graph,
+        .options = {{"format", "mermaid|dot", "for which program (default: mermaid)"}},
+    },
+    {
+        .name = "options",
+        .arguments = "FILE.so",
+        .summary = "compare a module's options with the stored ones, or apply them",
+        .help =
+            "Attempts, delays and timeouts of a flow stay as they were compiled, whatever a newer\n"
+            "module says. Exit 1 with each difference, 0 when there is none. --apply makes the\n"
+            "module's the stored ones, for claims from then on. A module of another structure is\n"
+            "refused: it is another flow.\n",
+        .least = 1,
+        .most = 1,
+        .needs_database = true,
+        .run = command_options,
+        .options = {{"apply", NULL, "store the module's options"}},
+    },
+    {
         .name = "drain",
         .arguments = "FLOW",
         .summary = "how far a concrete flow is from having no work left",
@@ -207,6 +251,20 @@ const struct command command_table[] = {
         .options = {{"yes", NULL, "delete it"}},
     },
     {
+        .name = "prune",
+        .arguments = "",
+        .summary = "delete runs that ended long ago",
+        .help =
+            "With their tasks, messages and archives, and workers silent for as long; batch by\n"
+            "batch, each a transaction of its own. Definitions stay, and so do runs that have\n"
+            "not ended. There is no way back.\n",
+        .needs_database = true,
+        .run = command_prune,
+        .options = {{"older-than", "INTERVAL", "'30 days', '12 hours': how long ago they ended"},
+                    {"dry-run", NULL, "only count them"},
+                    {"batch", "N", "runs in one transaction (default: 1000)"}},
+    },
+    {
         .name = "rollout",
         .arguments = "MANIFEST.json check|sql|status",
         .summary = "check a deployment manifest, print its steps, tell where it stands",
@@ -219,7 +277,7 @@ const struct command command_table[] = {
         .least = 2,
         .most = 2,
         .needs_database = true,
-        .offline = "sql",
+        .is_offline = command_rollout_is_offline,
         .run = command_rollout,
     },
 };

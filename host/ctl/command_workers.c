@@ -3,6 +3,7 @@
  */
 #include "ctl/command.h"
 #include "ctl/query.h"
+#include "ctl/watch.h"
 
 /* $1 queue, $2 all. A stand-by row is alive, but claims nothing. */
 #define CHOSEN                                                                                     \
@@ -43,5 +44,5 @@ int command_workers(struct invocation *invocation, struct error *error)
 {
     const char *values[] = {invocation_value(invocation, "queue"),
                             invocation_value(invocation, "all") ? "t" : "f"};
-    return query_print(invocation->db, invocation->json, &print, values, 2, error) ? DONE : FAILED;
+    return watch_print(invocation, &print, values, 2, error);
 }

@@ -11,16 +11,13 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Connecting comes before the command runs: the URL is wiped in between. */
 static bool needs_database(const struct invocation *invocation)
 {
     const struct command *command = invocation->command;
-    bool offline = command->offline && invocation->count > 0 &&
-                   strcmp(invocation->arguments[invocation->count - 1], command->offline) == 0;
-    return command->needs_database && !offline;
+    return command->needs_database && !(command->is_offline && command->is_offline(invocation));
 }
 
 static int run_command(struct invocation *invocation, int argc, char **argv, struct error *error)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static bool is_one_of(const char *sqlstate, const char *const *list, size_t count)
 {
@@ -25,7 +26,8 @@ static bool is_one_of(const char *sqlstate, const char *const *list, size_t coun
 static void explain(const char *sqlstate, struct error *error)
 {
     static const char *const not_there[] = {"3F000", "42P01", "42883"};
-    static const char *const bad_word[] = {"42704", "22023", "22P02", "23514", "23505"};
+    static const char *const bad_word[] = {"42704", "22023", "22P02", "22007",
+                                           "22008", "23514", "23505"};
     if (strcmp(sqlstate, "55000") == 0)
         error->code = ERROR_ANSWER_NO;
     else if (is_one_of(sqlstate, bad_word, sizeof(bad_word) / sizeof(bad_word[0])))
@@ -62,19 +64,44 @@ static const char *nearest_cell(const struct db_rows *rows, const char *name)
     return near;
 }
 
-void query_offer_flow(struct db_sync *db, const char *name, struct error *error)
+bool query_no_flow(struct db_sync *db, const char *name, struct error *error)
 {
     struct error ignored;
-    if (strcmp(db_sync_sqlstate(db), "42704") != 0)
-        return;
     struct db_rows *rows = db_sync_query(
         db, "select flow_slug from pgflow.flows union select alias from pgflow.flow_aliases", NULL,
         0, &ignored);
     const char *near = rows ? nearest_cell(rows, name) : NULL;
     if (near)
-        (void)error_set(error, ERROR_USAGE, "there is no flow '%s'; did you mean '%s'?", name,
-                        near);
+        (void)error_set(error, ERROR_USAGE, "there is no flow '%s'; did you mean '%s'?",
+                        text_shown(name), near);
+    else
+        (void)error_set(error, ERROR_USAGE, "there is no flow '%s'; pgflowctl aliases lists all",
+                        text_shown(name));
     db_rows_destroy(rows);
+    return false;
+}
+
+void query_offer_flow(struct db_sync *db, const char *name, struct error *error)
+{
+    if (strcmp(db_sync_sqlstate(db), "42704") == 0)
+        (void)query_no_flow(db, name, error);
+}
+
+bool query_require_queue(struct db_sync *db, const char *name, struct error *error)
+{
+    bool known = false;
+    struct db_rows *rows =
+        query_rows(db, "select queue_name from pgflow.queues order by 1", NULL, 0, error);
+    if (!rows)
+        return false;
+    for (size_t i = 0; i < db_rows_count(rows); i++)
+        known = known || strcasecmp(db_rows_text(rows, i, 0), name) == 0;
+    const char *near = known ? NULL : nearest_cell(rows, name);
+    if (!known)
+        (void)error_set(error, ERROR_USAGE, "there is no queue '%s'%s%s%s", text_shown(name),
+                        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    db_rows_destroy(rows);
+    return known;
 }
 
 bool query_print(struct db_sync *db, bool json, const struct query_print *print,

@@ -20,9 +20,15 @@ struct db_sync;
 struct db_rows *query_rows(struct db_sync *db, const char *sql, const char *const *values,
                            size_t count, struct error *error) MUST_CHECK;
 
-/* Adds "did you mean" to the error of the last query when the database did not
- * know the flow or alias `name` (42704) and a near one is there. */
+/* query_no_flow, when the last query failed because the database did not know the
+ * flow or alias `name` (42704). */
 void query_offer_flow(struct db_sync *db, const char *name, struct error *error);
+
+/* ERROR_USAGE that there is no such flow or alias, with the nearest. Always false. */
+bool query_no_flow(struct db_sync *db, const char *name, struct error *error);
+
+/* False with ERROR_USAGE and the nearest name when pgflow knows no such queue. */
+bool query_require_queue(struct db_sync *db, const char *name, struct error *error) MUST_CHECK;
 
 /* Runs and prints: as JSON a list of objects, one a row. `nothing`: what to say
  * instead of an empty table. */

@@ -50,22 +50,39 @@ static void measure(struct layout *layout, const struct table *table)
     }
 }
 
-static void squeeze(struct layout *layout, size_t flexible, size_t width)
+/* False when it does not fit, however narrow the flexible column. */
+static bool squeeze(struct layout *layout, size_t flexible, size_t width)
 {
     size_t total = 0;
     for (size_t c = 0; c < layout->columns; c++)
         total += layout->widths[c] + (c > 0 ? GAP : 0);
-    if (width == 0 || total <= width || flexible >= layout->columns)
-        return;
+    if (width == 0 || total <= width)
+        return true;
     size_t excess = total - width;
-    size_t *give = &layout->widths[flexible];
-    *give = *give > excess + LEAST_WIDTH ? *give - excess
-            : *give < LEAST_WIDTH        ? *give
-                                         : LEAST_WIDTH;
+    if (flexible >= layout->columns || layout->widths[flexible] < excess + LEAST_WIDTH)
+        return false;
+    layout->widths[flexible] -= excess;
+    return true;
 }
 
-/* A cell on one line: control characters, which could also be terminal
- * sequences, become blanks. */
+/* At most `count` characters of the text on one line, and where it went on:
+ * control characters, which could also be terminal sequences, become blanks. */
+static const char *print_characters(FILE *out, const char *text, size_t count)
+{
+    for (; *text && count > 0; count--) {
+        size_t size = text_utf8_sequence(text, strlen(text));
+        size = size ? size : 1;
+        bool control = (unsigned char)*text < ' ' || *text == 0x7f ||
+                       (size == 2 && (unsigned char)*text == 0xc2 && (unsigned char)text[1] < 0xa0);
+        if (control)
+            (void)fputc(' ', out);
+        else
+            (void)fwrite(text, 1, size, out);
+        text += size;
+    }
+    return text;
+}
+
 static void print_cell(FILE *out, const char *text, size_t width, bool right, bool last)
 {
     size_t length = characters(text);
@@ -73,17 +90,7 @@ static void print_cell(FILE *out, const char *text, size_t width, bool right, bo
     size_t shown = cut ? width - 1 : length;
     if (right)
         (void)fprintf(out, "%*s", (int)(width - shown - cut), "");
-    for (const char *c = text; *c && shown > 0; shown--) {
-        size_t size = text_utf8_sequence(c, strlen(c));
-        size = size ? size : 1;
-        bool control = (unsigned char)*c < ' ' || *c == 0x7f ||
-                       (size == 2 && (unsigned char)*c == 0xc2 && (unsigned char)c[1] < 0xa0);
-        if (control)
-            (void)fputc(' ', out);
-        else
-            (void)fwrite(c, 1, size, out);
-        c += size;
-    }
+    (void)print_characters(out, text, shown);
     if (cut)
         (void)fputs("\xe2\x80\xa6", out);
     if (!right && !last)
@@ -104,11 +111,54 @@ static void print_line(FILE *out, const struct layout *layout, const struct tabl
     (void)fputs(head && layout->colour ? "\x1b[0m\n" : "\n", out);
 }
 
+/* "name  value", folded at the width of the terminal. */
+static void print_folded(FILE *out, const struct layout *layout, const char *name,
+                         const char *value, size_t indent, size_t width)
+{
+    size_t room = width > indent + GAP + LEAST_WIDTH ? width - indent - GAP : LEAST_WIDTH;
+    (void)fprintf(out, "%s%s%s%*s", layout->colour ? "\x1b[1m" : "", name,
+                  layout->colour ? "\x1b[0m" : "", (int)(indent + GAP - characters(name)), "");
+    const char *rest = print_characters(out, value, room);
+    while (*rest) {
+        rest += *rest == ' ';
+        (void)fprintf(out, "\n%*s", (int)(indent + GAP), "");
+        rest = print_characters(out, rest, room);
+    }
+    (void)fputc('\n', out);
+}
+
+/* One row below the other: what a terminal too narrow for the table is given. */
+static void print_records(FILE *out, const struct layout *layout, const struct table *table,
+                          size_t width)
+{
+    size_t indent = 0;
+    for (size_t c = 0; c < layout->columns; c++) {
+        size_t length = characters(table->name(table->ctx, c));
+        indent = length > indent ? length : indent;
+    }
+    for (size_t r = 0; r < table->rows; r++) {
+        if (r > 0)
+            (void)fputc('\n', out);
+        for (size_t c = 0; c < layout->columns; c++)
+            print_folded(out, layout, table->name(table->ctx, c), cell(table, r, c), indent, width);
+    }
+}
+
+/* https://no-color.org: set and not empty. */
+static bool colour_is_wanted(void)
+{
+    const char *no = getenv("NO_COLOR");
+    return !no || *no == '\0';
+}
+
 void table_print(FILE *out, const struct table *table, size_t flexible, size_t width)
 {
-    struct layout layout = {.colour = width > 0 && !getenv("NO_COLOR")};
+    struct layout layout = {.colour = width > 0 && colour_is_wanted()};
     measure(&layout, table);
-    squeeze(&layout, flexible, width);
+    if (!squeeze(&layout, flexible, width)) {
+        print_records(out, &layout, table, width);
+        return;
+    }
     print_line(out, &layout, table, 0, true);
     for (size_t r = 0; r < table->rows; r++)
         print_line(out, &layout, table, r, false);

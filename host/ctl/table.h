@@ -20,7 +20,8 @@ struct table {
 };
 
 /* Columns are as wide as their cells; when they do not fit `width` the column
- * `flexible` is cut with "…" (to 8 characters at least). `width` 0: no limit. */
+ * `flexible` is cut with "…" (to 8 characters at least); where that is not enough
+ * each row becomes lines of name and value. `width` 0: no limit, no colour. */
 void table_print(FILE *out, const struct table *table, size_t flexible, size_t width);
 
 /* The same of rows from the database, on stdout, as wide as its terminal. */

@@ -1,6 +1,6 @@
 -- Raises 22023 unless a deployment is whole and valid by itself; every problem is
 -- in the detail. by_host: with the stricter rules for hosts (_name_problems).
--- Callers: ensure_flow_compiled, ensure_deployment, apply_flow_options.
+-- Callers: ensure_flow_compiled, ensure_deployment, flow_option_drift.
 create function pgflow._check_deployment(deployment jsonb, by_host boolean)
 returns void
 language plpgsql

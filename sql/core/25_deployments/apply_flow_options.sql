@@ -11,19 +11,9 @@ set search_path = ''
 as $$
 declare
   flow pgflow.flows := pgflow._require_flow(flow_slug);
+  drift text[] := pgflow.flow_option_drift(flow.flow_slug, shape);
   deployment jsonb := pgflow._plain_deployment(flow_slug, shape);
-  differences text[];
-  drift text[];
 begin
-  perform pgflow._check_deployment(deployment, false);
-  differences := pgflow._compare_flow_shapes(deployment, pgflow._get_flow_shape(flow_slug));
-  if differences <> '{}' then
-    raise exception 'the options are not those of flow "%": %', flow_slug, differences[1]
-      using errcode = 'object_not_in_prerequisite_state', detail = array_to_string(differences, e'\n'),
-            hint = 'Give the module that this flow was compiled from.';
-  end if;
-  drift := pgflow._option_drift(flow, deployment);
-
   update pgflow.flows f
   set opt_max_attempts = coalesce((deployment -> 'options' ->> 'maxAttempts')::numeric::int, 3),
       opt_base_delay = coalesce((deployment -> 'options' ->> 'baseDelay')::numeric::int, 5),

@@ -70,6 +70,18 @@ class Log:
                     )
                 self._changed.wait(left)
 
+    def wait_text(self, part, patience=PATIENCE):
+        """Wait for a line with this text in it, and give it."""
+        until = time.monotonic() + patience
+        with self._changed:
+            while True:
+                for line in self.text:
+                    if part in line:
+                        return line
+                left = until - time.monotonic()
+                assert not self.ended and left > 0, f"no {part!r} in its output:\n" + self.tail()
+                self._changed.wait(left)
+
     def join(self):
         """Wait for the end of the pipe: everything was read then."""
         self._reader.join(PATIENCE)

@@ -1,6 +1,6 @@
--- Option drift and apply_flow_options.
+-- Option drift, flow_option_drift and apply_flow_options.
 begin;
-select plan(12);
+select plan(16);
 
 create temporary table deployment as select jsonb '{"flowSlug": "f", "options": {"maxAttempts": 2},
   "steps": [{"slug": "a", "wantsFlowInput": false, "options": {"timeout": 10}}, {"slug": "b"}]}' as given;
@@ -19,6 +19,13 @@ select is(pgflow.ensure_deployment(given) -> 'optionDrift',
   'drift names each option with both values') from changed;
 select is(pgflow.ensure_deployment(given) ->> 'compilation', 'verified', 'drift is no mismatch') from changed;
 select is((select opt_max_attempts from pgflow.flows), 2, 'options of a verified deployment stay as stored');
+
+select is(cardinality(pgflow.flow_option_drift('f', given)), 6, 'asking tells each difference') from changed;
+select is((select opt_max_attempts from pgflow.flows), 2, 'and changes nothing');
+select throws_ok($$ select pgflow.flow_option_drift('f', '{"steps": [{"slug": "a"}]}') $$, '55000',
+  'the options are not those of flow "f": step 1 "b" is in the database only', 'another structure is not compared');
+select throws_ok($$ select pgflow.flow_option_drift('nope', '{"steps": []}') $$, '42704', 'flow "nope" does not exist',
+  'nor is an unknown flow');
 
 select is(cardinality(pgflow.apply_flow_options('f', given)), 6, 'applying options returns what changed') from changed;
 select results_eq($$ select opt_max_attempts, opt_base_delay, opt_timeout from pgflow.flows $$, $$ values (3, 1, 60) $$,

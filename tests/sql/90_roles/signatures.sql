@@ -23,6 +23,7 @@ from unnest(array[
   'ensure_flow_compiled(flow_slug, shape, allow_data_loss?)',
   'fail_task(run_id, step_slug, task_index, error_message, permanent?, retry_after?)',
   'finish_tasks(worker_id, run_ids, step_slugs, task_indexes, claim_nos, results, outputs, errors, retry_afters?)',
+  'flow_option_drift(flow_slug, shape)',
   'get_run_with_states(run_id)',
   'heartbeat(worker_id, in_flight?, held?)',
   'insert_worker_function(function_name, start_mode?)',

@@ -64,10 +64,28 @@ Test(table, the_flexible_column_gives_way_to_a_narrow_terminal)
     free(text);
 }
 
-Test(table, no_column_vanishes)
+Test(table, a_terminal_too_narrow_for_the_columns_gets_a_line_a_cell)
 {
-    char *text = print(10);
+    char *text = print(20);
 
-    cr_assert(ne(ptr, strstr(text, "a rathe\xe2\x80\xa6"), NULL));
+    cr_assert(eq(str, text,
+                 "flow   audit\n"
+                 "error  a rather long\n"
+                 "       text that giv\n"
+                 "       es way\n"
+                 "tasks  7\n"
+                 "\n"
+                 "flow   caf\xc3\xa9\n"
+                 "error  line break  [\n"
+                 "       31m\n"
+                 "tasks  1000\n"));
+    free(text);
+}
+
+Test(table, no_cell_vanishes_however_narrow_the_terminal)
+{
+    char *text = print(1);
+
+    cr_assert(ne(ptr, strstr(text, "a rather\n       long tex\n"), NULL), "%s", text);
     free(text);
 }

@@ -1,0 +1,76 @@
+/*
+ * pgflowctl prune: deletes runs that ended long ago, batch by batch, so that no
+ * transaction and no lock is held for long.
+ */
+#include "ctl/command.h"
+#include "ctl/query.h"
+
+#include "db/sync.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char count_sql[] =
+    "select count(*) from pgflow.runs r where r.status <> 'started'"
+    " and r.started_at < clock_timestamp() - $1::interval"
+    " and coalesce(r.completed_at, r.failed_at) < clock_timestamp() - $1::interval";
+
+static bool ask_number(struct invocation *invocation, const char *sql, const char *const *values,
+                       size_t count, int64_t *number, struct error *error)
+{
+    struct db_rows *rows = query_rows(invocation->db, sql, values, count, error);
+    if (!rows)
+        return false;
+    *number = strtoll(db_rows_text(rows, 0, 0), NULL, 10);
+    db_rows_destroy(rows);
+    return true;
+}
+
+/* Until a batch was not full: what ends meanwhile is younger than the age. A run
+ * that somebody holds locked is passed over, and waits for the next call. */
+static bool prune(struct invocation *invocation, const char *age, int batch, int64_t *pruned,
+                  struct error *error)
+{
+    char most[16];
+    int64_t number = batch;
+    bool terminal = isatty(STDERR_FILENO) == 1;
+    bool done = true;
+    (void)snprintf(most, sizeof(most), "%d", batch);
+    const char *values[] = {age, most};
+    while (done && number == batch) {
+        done =
+            ask_number(invocation, "select pgflow.prune_data_older_than($1::interval, $2::integer)",
+                       values, 2, &number, error);
+        *pruned += done ? number : 0;
+        if (terminal)
+            fprintf(stderr, "\r\x1b[K%" PRId64 " runs deleted", *pruned);
+    }
+    if (terminal)
+        fprintf(stderr, "\r\x1b[K");
+    return done || error_wrap(error, "after %" PRId64 " runs", *pruned);
+}
+
+int command_prune(struct invocation *invocation, struct error *error)
+{
+    const char *age = invocation_value(invocation, "older-than");
+    bool dry = invocation_value(invocation, "dry-run") != NULL;
+    int batch = 0;
+    int64_t runs = 0;
+    if (!age) {
+        (void)error_set(error, ERROR_USAGE,
+                        "give --older-than, as in: pgflowctl prune --older-than '30 days'");
+        return FAILED;
+    }
+    if (!invocation_number(invocation, "batch", 1, 100000, 1000, &batch, error))
+        return FAILED;
+    if (dry ? !ask_number(invocation, count_sql, &age, 1, &runs, error)
+            : !prune(invocation, age, batch, &runs, error))
+        return FAILED;
+    if (invocation->json)
+        printf("{\"runs\": %" PRId64 ", \"deleted\": %s}\n", runs, dry ? "false" : "true");
+    else
+        printf(dry ? "%" PRId64 " runs would be deleted\n" : "%" PRId64 " runs deleted\n", runs);
+    return DONE;
+}

@@ -1,0 +1,35 @@
+/*
+ * pgflowctl queue [NAME]: what waits and what runs, by queue, flow and step.
+ */
+#include "ctl/command.h"
+#include "ctl/query.h"
+#include "ctl/watch.h"
+
+/* $1: the queue, null for all. A queue without a live task has one row. */
+#define STATS                                                                                      \
+    " from pgflow.queues q left join lateral pgflow.queue_stats(q.queue_name) s on true"           \
+    " cross join lateral (select count(*) as workers from pgflow.workers w"                        \
+    "   where lower(w.queue_name) = q.queue_name and not w.standby"                                \
+    "     and pgflow.worker_is_live(w.worker_id)) w"                                               \
+    " where $1::text is null or q.queue_name = lower($1)"                                          \
+    " order by q.queue_name, s.flow_slug, s.step_slug"
+
+static const struct query_print print = {
+    .sql = "select q.queue_name as queue, w.workers, s.flow_slug as flow, s.step_slug as step,"
+           " coalesce(s.depth, 0) as waiting, coalesce(s.started, 0) as running,"
+           " date_trunc('second', s.oldest_age)::text as oldest" STATS,
+    .json_sql = "select q.queue_name as queue, q.kind, w.workers, s.flow_slug as flow,"
+                " s.step_slug as step, coalesce(s.depth, 0) as waiting,"
+                " coalesce(s.started, 0) as running,"
+                " extract(epoch from s.oldest_age) as oldest_seconds" STATS,
+    .nothing = "no queues",
+    .flexible = 0,
+};
+
+int command_queue(struct invocation *invocation, struct error *error)
+{
+    const char *name = invocation->count > 0 ? invocation->arguments[0] : NULL;
+    if (name && !query_require_queue(invocation->db, name, error))
+        return FAILED;
+    return watch_print(invocation, &print, &name, 1, error);
+}

@@ -1,0 +1,30 @@
+-- How the options of a module differ from the stored ones, as readable lines; none:
+-- they are the same. shape: the shape or the whole deployment, of the same structure.
+-- Locks: none.
+-- Errors: 42704 unknown flow; 22023 bad shape; 55000 another structure.
+-- Callers: operators (pgflowctl options), apply_flow_options.
+create function pgflow.flow_option_drift(flow_slug text, shape jsonb)
+returns text[]
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  flow pgflow.flows;
+  deployment jsonb := pgflow._plain_deployment(flow_slug, shape);
+  differences text[];
+begin
+  select f.* into flow from pgflow.flows f where f.flow_slug = flow_option_drift.flow_slug;
+  if not found then
+    perform pgflow._raise_unknown_flow(flow_slug);
+  end if;
+  perform pgflow._check_deployment(deployment, false);
+  differences := pgflow._compare_flow_shapes(deployment, pgflow._get_flow_shape(flow_slug));
+  if differences <> '{}' then
+    raise exception 'the options are not those of flow "%": %', flow_slug, differences[1]
+      using errcode = 'object_not_in_prerequisite_state', detail = array_to_string(differences, e'\n'),
+            hint = 'Give the module that this flow was compiled from.';
+  end if;
+  return pgflow._option_drift(flow, deployment);
+end
+$$;

@@ -1,0 +1,218 @@
+"""pgflowctl day by day: queues, graphs, options, old runs, and looking again and again."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+
+from lib.paths import CTL, PATIENCE, module
+from lib.programs import Program, environment, run_ctl
+
+DRIFTED = """update pgflow.flows set opt_timeout = 7 where flow_slug = 'chain'"""
+
+
+def ctl(database, *arguments):
+    return run_ctl(*arguments, env={"PGFLOW_DATABASE": database.url})
+
+
+def answer(database, *arguments):
+    """What the command says as JSON, and its exit status."""
+    result = ctl(database, *arguments, "--json")
+    assert result.stdout, result.stderr
+    return json.loads(result.stdout), result.returncode
+
+
+def compile_flow(database, name):
+    described = json.loads(run_ctl("inspect", module(name), "--json").stdout)
+    database.rows("select pgflow.ensure_deployment(%s)", json.dumps(described))
+    return described["flowSlug"]
+
+
+def test_options_are_those_of_the_module_after_compiling_it(database):
+    compile_flow(database, "chain")
+
+    said, status = answer(database, "options", module("chain"))
+
+    assert (said, status) == ({"flow": "chain", "differences": [], "applied": False}, 0)
+
+
+def test_options_that_differ_are_named_and_answer_no(database):
+    compile_flow(database, "chain")
+    database.rows(DRIFTED)
+
+    text = ctl(database, "options", module("chain"))
+    said, status = answer(database, "options", module("chain"))
+
+    assert (text.returncode, status) == (1, 1)
+    assert "timeout of the flow: 7 in the database" in text.stdout
+    assert "--apply" in text.stderr
+    assert said["differences"] == text.stdout.splitlines() and not said["applied"]
+    assert database.value("select opt_timeout from pgflow.flows where flow_slug = 'chain'") == 7
+
+
+def test_applied_options_are_the_stored_ones(database):
+    compile_flow(database, "chain")
+    database.rows(DRIFTED)
+
+    said, status = answer(database, "options", module("chain"), "--apply")
+
+    assert (said["applied"], len(said["differences"]), status) == (True, 1, 0)
+    assert answer(database, "options", module("chain"), "--apply") == (
+        {"flow": "chain", "differences": [], "applied": False},
+        0,
+    )
+    assert database.value("select opt_timeout from pgflow.flows where flow_slug = 'chain'") != 7
+
+
+def test_options_of_another_structure_are_refused(database):
+    compile_flow(database, "routed_v1")
+    database.rows("delete from pgflow.deps")
+
+    result = ctl(database, "options", module("routed_v1"), "--apply")
+
+    assert result.returncode == 1, result.stderr
+    assert "routed_v1" in result.stderr
+
+
+def test_options_of_a_flow_that_is_not_compiled_are_refused(database):
+    result = ctl(database, "options", module("chain"))
+
+    assert result.returncode == 64, result.stderr
+    assert '"chain" does not exist' in result.stderr
+
+
+def test_graph_is_the_same_from_the_module_and_from_the_database(database):
+    compile_flow(database, "routed_v2")
+
+    for form in (["--format", "mermaid"], ["--format", "dot"], ["--json"]):
+        stored = ctl(database, "graph", "routed_v2", *form)
+        of_file = run_ctl("graph", module("routed_v2"), *form)
+        assert (stored.returncode, of_file.returncode) == (0, 0), stored.stderr + of_file.stderr
+        assert stored.stdout == of_file.stdout != ""
+
+
+def test_graph_takes_an_alias_and_names_steps_and_queues(database):
+    compile_flow(database, "routed_v1")
+
+    text = ctl(database, "graph", "routed").stdout
+
+    assert text.startswith("---\ntitle: routed_v1\n---\nflowchart TD\n")
+    assert "routed_main" in text and "routed_mail" in text and "s0 --> s1" in text
+
+
+def test_graph_for_graphviz_has_every_step_and_dependency(database):
+    compile_flow(database, "fan")
+
+    dot = ctl(database, "graph", "fan", "--format", "dot").stdout
+
+    assert dot.splitlines() == [
+        'digraph "fan" {',
+        "  node [shape=box];",
+        '  s0 [label="make"];',
+        '  s1 [label="each", shape=box3d];',
+        '  s2 [label="count"];',
+        "  s0 -> s1;",
+        "  s1 -> s2;",
+        "}",
+    ]
+
+
+def test_graph_of_an_unknown_flow_offers_the_nearest(database):
+    compile_flow(database, "chain")
+
+    result = ctl(database, "graph", "chian")
+
+    assert result.returncode == 64
+    assert "'chain'" in result.stderr
+
+
+def test_prune_deletes_ended_runs_of_that_age_and_no_others(database):
+    compile_flow(database, "chain")
+    old, young, started = (database.start_flow("chain") for _ in range(3))
+    for run in (old, young):
+        database.rows("select pgflow.cancel_run(%s)", run)
+    database.rows("update pgflow.runs set started_at = started_at - interval '9 days',"
+                  " failed_at = failed_at - interval '8 days' where run_id = %s", old)
+    database.rows("update pgflow.runs set started_at = started_at - interval '9 days' where run_id = %s", started)
+
+    counted = answer(database, "prune", "--older-than", "7 days", "--dry-run")
+    before = database.value("select count(*) from pgflow.runs")
+    pruned = answer(database, "prune", "--older-than", "7 days", "--batch", "1")
+    left = {row[0] for row in database.rows("select run_id::text from pgflow.runs")}
+
+    assert counted == ({"runs": 1, "deleted": False}, 0) and before == 3
+    assert pruned == ({"runs": 1, "deleted": True}, 0)
+    assert left == {young, started}
+
+
+def test_prune_wants_an_age(database):
+    missing = ctl(database, "prune")
+    unreadable = ctl(database, "prune", "--older-than", "soon")
+    negative = ctl(database, "prune", "--older-than", "-1 day")
+
+    assert (missing.returncode, unreadable.returncode, negative.returncode) == (64, 64, 64)
+    assert "--older-than" in missing.stderr and "soon" in unreadable.stderr
+
+
+def test_queue_counts_what_waits_and_who_works(database):
+    compile_flow(database, "routed_v1")
+    database.start_flow("routed_v1")
+
+    said, _ = answer(database, "queue", "routed_main")
+    everything, _ = answer(database, "queue")
+    unknown = ctl(database, "queue", "routed_mian")
+
+    assert [(row["waiting"], row["running"], row["workers"]) for row in said] == [(1, 0, 0)]
+    assert {row["queue"] for row in everything} == {"routed_main", "routed_mail"}
+    assert unknown.returncode == 64 and "routed_main" in unknown.stderr
+
+
+def test_watch_shows_what_changes_until_it_is_interrupted(database):
+    compile_flow(database, "chain")
+    env = environment(PGFLOW_DATABASE=database.url)
+    watching = Program([CTL, "runs", "--watch"], env, None)
+
+    watching.output.wait_text("no runs")
+    run = database.start_flow("chain")
+    watching.output.wait_text(run)
+    watching.signal(signal.SIGINT)
+
+    assert watching.wait() == -signal.SIGINT
+
+
+def at_a_terminal(database, *arguments, **more):
+    """The output of a pgflowctl whose stdout is a terminal of 60 columns."""
+    ours, theirs = pty.openpty()
+    subprocess.run(["stty", "cols", "60"], stdin=theirs, check=True)
+    env = environment(PGFLOW_DATABASE=database.url, **more)
+    subprocess.run([CTL, *arguments], env=env, stdout=theirs, stdin=subprocess.DEVNULL, check=True, timeout=PATIENCE)
+    os.close(theirs)
+    text = b""
+    try:
+        while piece := os.read(ours, 65536):
+            text += piece
+    except OSError:
+        pass  # the end of a terminal
+    os.close(ours)
+    return text.decode()
+
+
+def test_colour_is_for_terminals_and_only_if_wanted(database):
+    compile_flow(database, "chain")
+
+    assert "\x1b[" in at_a_terminal(database, "aliases")
+    assert "\x1b[" not in at_a_terminal(database, "aliases", NO_COLOR="1")
+    assert "\x1b[" in at_a_terminal(database, "aliases", NO_COLOR="")
+    assert "\x1b[" not in ctl(database, "aliases").stdout
+
+
+def test_tables_fit_the_terminal(database):
+    compile_flow(database, "routed_v1")
+    database.start_flow("routed_v1")
+    database.rows("select pgflow.register_worker(gen_random_uuid(), 'routed_main', 'a-function-with-a-long-name',"
+                  " array[('routed_v1', 'check')::pgflow.task_pair], '{\"host\": \"a-host-with-a-long-name\", \"pid\": 4000000}')")
+
+    for command in ("runs", "workers", "queue", "functions", "aliases"):
+        widths = [len(line) for line in at_a_terminal(database, command, NO_COLOR="1").splitlines()]
+        assert max(widths) <= 60, command
