@@ -12,6 +12,9 @@ from .ask import passes
 FLOWS = ("orders_v1", "orders_v2", "tally_v1", "tally_v2")
 QUEUES = ("chaos_main", "chaos_mail", "chaos_bulk")
 OPEN_RUNS = 80
+PHASE_S = 15
+QUICK_MS = (0, 2, 10, 30)
+SLOW_MS = (0, 50, 200, 700)
 
 
 def expected_output(flow, given):
@@ -72,7 +75,10 @@ class Load:
     def _make_input(self, more):
         with self._lock:
             self._number += 1
-            made = {"n": self._number, "ms": self._random.choice((0, 5, 50, 200, 700)), "file": self._ledger}
+            # By turns: handlers that are quick make hosts claim ahead, slow ones keep slots busy.
+            quick = int(time.monotonic() / PHASE_S) % 2 == 0
+            ms = self._random.choice(QUICK_MS if quick else SLOW_MS)
+            made = {"n": self._number, "ms": ms, "file": self._ledger}
             if self._random.random() < 0.05:
                 made["kib"] = self._random.choice((64, 512, 2048))
         return {**made, **more}
@@ -101,6 +107,3 @@ class Load:
             if len(started) == count:
                 break
         return started
-
-    def requested(self):
-        return len(self.acknowledged) + len(self.unknown)

@@ -18,6 +18,8 @@ from .supervisor import Slot, Supervisor, host_arguments
 
 DATABASE = "chaos"
 HANDLER_USER = "nobody"
+CONCURRENCY = 3
+BURST = 12
 # Of the user that runs handlers; a fork bomb meets it.
 PROCESS_LIMIT = 200
 MODULES = {
@@ -85,7 +87,7 @@ class World:
         if proxy is not None:
             url = f"postgresql://{os.environ['PGUSER']}@127.0.0.1:{proxy.port}/{DATABASE}"
         arguments = host_arguments(
-            queue, plugins or [self.modules[m] for m in MODULES[queue]], "--concurrency", "3", "--activate", "manual",
+            queue, plugins or [self.modules[m] for m in MODULES[queue]], "--concurrency", str(CONCURRENCY), "--activate", "manual",
             "--connect-timeout", "120", "--drain-timeout", "10", "--runner-idle", "5",
             "--module-dir", self.folder / "copies", *options,
         )
@@ -134,9 +136,26 @@ class World:
             )
         return worker
 
+    def fill(self, slot, patience=10.0):
+        """More work for this host's queue than its hosts have slots; gives its worker id.
+
+        Waits until its slots are taken, unless other faults keep it from that.
+        """
+        flow = "tally_v2" if slot.queue == "chaos_bulk" else "orders_v2"
+        for _ in range(BURST):
+            self.load.start_run(flow, ms=500)
+        worker = slot.worker_id()
+        if worker:
+            self.asker.until(
+                "select count(*) >= %s from pgflow.step_tasks where status = 'started' and last_worker_id = %s",
+                CONCURRENCY, worker, patience=patience,
+            )
+        return worker
+
     def note_healed(self, what, slot=None):
         """From here to the next completed task (of this host): the time that this fault cost."""
-        self.healed.append((what, time.time(), slot.worker_id() if slot else None))
+        if slot is None or not slot.frozen:
+            self.healed.append((what, time.time(), slot.worker_id() if slot else None))
 
     def note_recovery(self, what, seconds):
         self.recoveries.setdefault(what, []).append(seconds)

@@ -18,7 +18,7 @@ class KillHost(Fault):
 
     def inject(self, world, host):
         slot = world.slot(host)
-        worker = world.wait_busy(slot)
+        worker = world.fill(slot)
         count = len(slot.programs)
         slot.expect(slot.program, -signal.SIGKILL)
         killed = time.time()
@@ -38,7 +38,7 @@ class FreezeHost(Fault):
 
     def inject(self, world, host):
         slot = world.slots[host]
-        worker = world.wait_busy(slot)
+        worker = world.fill(slot)
         program = slot.program
         frozen = time.time()
         slot.frozen = True
@@ -64,7 +64,7 @@ class StopHost(Fault):
     def inject(self, world, host, twice):
         slot = world.slot(host)
         program, count = slot.program, len(slot.programs)
-        self._fill(world, slot)
+        world.fill(slot)
         slot.expect(program, 0)
         began = time.time()
         program.signal(signal.SIGTERM)
@@ -74,14 +74,3 @@ class StopHost(Fault):
         program.wait(PATIENCE_S)
         world.note_recovery(f"{'two SIGTERM' if twice else 'SIGTERM'} with all slots busy: exit", time.time() - began)
         slot.wait_ready(count + 1)
-
-    @staticmethod
-    def _fill(world, slot):
-        """More work than the slots of this queue's hosts, then wait until this one's are taken."""
-        flow = "tally_v2" if slot.queue == "chaos_bulk" else "orders_v2"
-        for _ in range(12):
-            world.load.start_run(flow, ms=700)
-        world.asker.until(
-            "select count(*) >= 3 from pgflow.step_tasks where status = 'started' and last_worker_id = %s",
-            slot.worker_id(), patience=20,
-        )

@@ -16,7 +16,7 @@ class KillRunners(Fault):
 
     def inject(self, world, host):
         slot = world.slot(host)
-        world.wait_busy(slot)
+        world.fill(slot)
         for runner in slot.program.children():
             try:
                 os.kill(runner, signal.SIGKILL)

@@ -70,6 +70,9 @@ class Reconnects(Fault):
     full_times = 1000
     application = "chaos-reconnects"
 
+    def why_not(self, world):
+        return None if os.geteuid() == 0 else "a host hides its descriptors from all but root"
+
     def inject(self, world):
         slot = world.make_slot("reconnecting", "chaos_main", "direct", url=f"{world.url}&application_name={self.application}")
         world.supervisor.add(slot)
