@@ -223,7 +223,11 @@ void pool_submit(struct pool *pool, struct pool_task *task)
     task->timed_out = false;
     pool->task_count++;
     pool_enqueue(pool, task, false);
-    pool_dispatch(pool);
+    /* What else comes in this turn of the loop may go to the same runner. */
+    if (task->module->quick >= LIMIT_QUICK_IN_A_ROW)
+        pool_defer(pool);
+    else
+        pool_dispatch(pool);
 }
 
 bool pool_recall(struct pool *pool, struct pool_task *task)

@@ -105,6 +105,31 @@ static void prefetch(struct pool *pool)
     }
 }
 
+/*
+ * Waking a process costs more than a handler of a few microseconds: while all handlers of a module
+ * are that short, a runner gets several tasks at a time and a backlog is worked off by a few of
+ * them. Few tasks are spread as ever, and one that waits behind a handler which takes its time
+ * after all moves on: pool_rebalance().
+ */
+uint32_t module_bundle(const struct pool_module *module, uint32_t queued)
+{
+    uint32_t share = queued / 4;
+
+    if (module->quick < LIMIT_QUICK_IN_A_ROW || share < 2)
+        return 1;
+    return share < CANCEL_PAGE_SLOTS ? share : CANCEL_PAGE_SLOTS;
+}
+
+static void serve_idle(struct pool_module *module)
+{
+    struct runner *runner = module->runners[RUNNER_IDLE].first;
+    uint32_t tasks = module_bundle(module, module->queue.count);
+
+    runner_send_task(runner, take_first(module));
+    while (--tasks > 0 && runner_can_prefetch(runner, module->queue.first))
+        runner_send_task(runner, take_first(module));
+}
+
 void pool_enqueue(struct pool *pool, struct pool_task *task, bool first)
 {
     struct pool_module *module = task->module;
@@ -130,7 +155,7 @@ void pool_dispatch(struct pool *pool)
         return;
     while (has_free_slot(pool) && (module = pick_module(pool, &placement)) != NULL) {
         if (placement == PLACE_IDLE)
-            runner_send_task(module->runners[RUNNER_IDLE].first, take_first(module));
+            serve_idle(module);
         else
             start_runner(module);
     }

@@ -111,8 +111,12 @@ void module_note_death(struct pool_module *module, const char *reason)
     hold(module, reason);
 }
 
-void module_note_finished(struct pool_module *module)
+void module_note_finished(struct pool_module *module, uint64_t us)
 {
+    if (us >= LIMIT_QUICK_US)
+        module->quick = 0;
+    else if (module->quick < LIMIT_QUICK_IN_A_ROW)
+        module->quick++;
     module->deaths = 0;
     module->holds = 0;
 }

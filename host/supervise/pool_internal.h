@@ -131,6 +131,7 @@ struct pool_module {
     struct task_list queue;
 
     enum module_standing standing;
+    uint32_t quick;     /* handlers in a row that took less than LIMIT_QUICK_US */
     uint32_t deaths;    /* in a row, no task finished between them */
     uint32_t holds;     /* in a row: place in the schedule */
     bool announce;      /* on_module_state is due from the loop */
@@ -168,6 +169,8 @@ enum {
     LIMIT_POOL_SCRATCH = 64 * LIMIT_KIB,
     LIMIT_PREFETCH_PAYLOAD = 16 * LIMIT_KIB, /* larger tasks wait in the queue */
     LIMIT_REBALANCE_AFTER_MS = 5,
+    LIMIT_QUICK_US = 500,
+    LIMIT_QUICK_IN_A_ROW = 20,
     LIMIT_OUTPUT_AFTER_DEATH_MS = 100,
     LIMIT_DEATHS_IN_A_ROW = 5,
     LIMIT_READY_TIMEOUT_MS = 10000,
@@ -195,6 +198,8 @@ void pool_continue_close(struct pool *pool);
 void pool_enqueue(struct pool *pool, struct pool_task *task, bool first);
 void pool_dispatch(struct pool *pool);
 void pool_rebalance(struct pool *pool);
+/* How many of `queued` tasks, at least one, the next idle runner of the module gets at once. */
+uint32_t module_bundle(const struct pool_module *module, uint32_t queued);
 
 /* pool_hold.c */
 /* A runner of it is READY. */
@@ -207,7 +212,7 @@ void module_note_failed_spawn(struct pool_module *module, const char *reason);
 /* A runner died with a task. */
 void module_note_death(struct pool_module *module, const char *reason);
 /* A task was answered. */
-void module_note_finished(struct pool_module *module);
+void module_note_finished(struct pool_module *module, uint64_t us);
 void module_return_queue(struct pool_module *module);
 void module_on_retry(uv_timer_t *timer);
 

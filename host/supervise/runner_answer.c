@@ -133,7 +133,7 @@ static bool on_result(struct runner *runner, const struct frame *frame)
         runner->address_space = result.address_space;
     runner_drop_head(runner);
     runner_expect_start(runner);
-    module_note_finished(runner->module);
+    module_note_finished(runner->module, result.elapsed_us);
     finish_answered(runner, task, &result, output, error_text);
     return true;
 }
