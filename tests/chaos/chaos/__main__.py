@@ -15,6 +15,7 @@ from .world import World
 QUICK_SECONDS = 60
 FULL_SECONDS = 480
 SETTLE_S = 300.0
+GRANDCHILDREN_S = 60.0
 
 
 def parse(arguments):
@@ -91,7 +92,16 @@ class Storm:
 
 
 def leftovers(folder):
-    """Processes that came from this run and are still there."""
+    """Processes that came from this run and stay; what handlers left in sessions of their own goes by itself."""
+    end = time.monotonic() + GRANDCHILDREN_S
+    while found := processes_of(folder):
+        if time.monotonic() > end:
+            return found
+        time.sleep(0.1)
+    return []
+
+
+def processes_of(folder):
     found = []
     for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -27,6 +27,12 @@ MODULES = {
     "chaos_mail": ("orders_v1", "orders_v2"),
     "chaos_bulk": ("tally_v1", "tally_v2"),
 }
+# The host beside the proxied one of each queue differs from it.
+WAYS_TO_CONNECT = {
+    "chaos_main": ("--db-connections", "1"),
+    "chaos_mail": ("--no-listen",),
+    "chaos_bulk": ("--db-connections", "3"),
+}
 # A sanitizer wants to be the first library of a process.
 FAKETIME = None if SANITIZED else next(iter(pathlib.Path("/usr/lib").glob("*/faketime/libfaketime.so.1")), None)
 
@@ -67,8 +73,8 @@ class World:
         subprocess.run([databases.CTL, "migrate", "--database", self.url], check=True, timeout=120)
         self.modules = self._copy_modules()
         for queue in QUEUES:
-            for way in ("proxied", "direct"):
-                self.supervisor.add(self.make_slot(f"{queue}/{way}", queue, way))
+            self.supervisor.add(self.make_slot(f"{queue}/proxied", queue, "proxied"))
+            self.supervisor.add(self.make_slot(f"{queue}/direct", queue, "direct", options=WAYS_TO_CONNECT[queue]))
         self.supervisor.wait_ready()
 
     def _copy_modules(self):

@@ -1,12 +1,17 @@
 """Handlers that misuse their process, on their first attempt."""
 
 import os
+import pathlib
+import pwd
+import time
 
 from lib.paths import SANITIZED
 
+from ..world import HANDLER_USER, PROCESS_LIMIT
 from .base import Fault
 
 RUNS = 4
+PATIENCE_S = 60.0
 
 
 class HandlerFault(Fault):
@@ -52,3 +57,24 @@ class ForkBomb(HandlerFault):
 
     def why_not(self, world):
         return None if os.geteuid() == 0 else "--handler-user, whose process limit stops it, needs root"
+
+    def inject(self, world):
+        """Its processes live for some seconds; there must be as many as the limit lets be."""
+        user = pwd.getpwnam(HANDLER_USER).pw_uid
+        super().inject(world)
+        end = time.monotonic() + PATIENCE_S
+        while self._processes_of(user) < PROCESS_LIMIT * 9 // 10:
+            if time.monotonic() > end:
+                world.findings.append("no fork bomb went off")
+                return
+            time.sleep(0.05)
+
+    @staticmethod
+    def _processes_of(user):
+        count = 0
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                count += folder.stat().st_uid == user
+            except FileNotFoundError:
+                continue
+        return count
