@@ -225,3 +225,9 @@ def test_a_saved_run_that_is_not_there_is_refused_before_anything_is_measured():
         refused = run("--from", HERE / "test_bench.py", option, "none.json")
         assert refused.returncode == 2
         assert "no saved run in none.json; --json FILE saves one" in refused.stderr
+
+
+def test_more_patience_than_a_host_has_is_refused():
+    refused = run("--from", HERE / "test_bench.py", "--patience", "21")
+    assert refused.returncode == 2
+    assert "--patience is 0 to 20 seconds" in refused.stderr

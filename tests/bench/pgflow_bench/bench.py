@@ -14,12 +14,13 @@ MODULES = {"noop": "tests/plugins", "chain": "tests/plugins"}
 
 
 class Bench:
-    def __init__(self, size, folder, account=False):
+    def __init__(self, size, folder, account=False, patience=0):
         self.build = pathlib.Path(os.environ["PGFLOW_BUILD"])
         self.size = size
         self.folder = folder
         self.account = account
-        self.pump = Pump(self.build, folder)
+        self.patience = patience
+        self.pump = Pump(self.build, folder, patience)
         self._templates = {}
 
     def say(self, text):

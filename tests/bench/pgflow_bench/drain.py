@@ -10,7 +10,7 @@ import os
 import psycopg2
 
 from . import account
-from .server import Meter
+from .server import Meter, wait_calm
 
 PATIENCE = 900
 BEST = ("--concurrency", "100", "--batch-size", "100")
@@ -92,6 +92,7 @@ def drain(bench, database, queue, plugins, options=(), hosts=1, wait=wait_all_ru
             started.start(*options, "--function", f"bench/{number}", queue=queue, plugins=plugins)
             for number in range(hosts)
         ]
+        wait_calm(bench.patience)
         meter = Meter(database, running)
         opened = gate.open()
         wait(database)

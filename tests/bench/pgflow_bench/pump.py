@@ -4,15 +4,16 @@ import json
 import subprocess
 
 from .drain import counted, per_task
-from .server import Meter
+from .server import Meter, wait_calm
 
 BODY = """jsonb_build_object('flow_slug', 'noop', 'run_id', gen_random_uuid(), 'step_slug', 'noop', 'task_index', 0)"""
 
 
 class Pump:
-    def __init__(self, build, folder):
+    def __init__(self, build, folder, patience=0):
         self._program = build / "bin" / "bench_pump"
         self._folder = folder
+        self._patience = patience
 
     def file(self, text):
         """A file with this text, for an input or a message."""
@@ -48,6 +49,7 @@ class Pump:
     def measure(self, database, count, *arguments):
         """What the client does with these arguments, as figures per task."""
         before = database.counters()
+        wait_calm(self._patience)
         meter = Meter(database)
         done = self.run(database, *arguments)
         cost = meter.end()

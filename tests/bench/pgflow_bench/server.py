@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "e2e"))
 
 from lib import database as e2e_database  # noqa: E402  (after the path above)
 
+CALM_SAMPLE, CALM = 0.1, 0.1  # s; the part of the processors that is as good as nothing
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 ROWS = """
 select sum(n_tup_ins + n_tup_upd + n_tup_del)::bigint as written,
@@ -125,6 +126,16 @@ def machine_time():
         int(field) for field in pathlib.Path("/proc/stat").read_text(encoding="ascii").split()[1:8]
     )
     return (user + nice + system + interrupt + soft) / CLOCK_TICKS
+
+
+def wait_calm(patience):
+    """Wait, at most so many seconds, for a moment in which nobody else uses the processors."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        before = machine_time()
+        time.sleep(CALM_SAMPLE)
+        if machine_time() - before < CALM * os.cpu_count() * CALM_SAMPLE:
+            return
 
 
 def postmaster():

@@ -1,5 +1,7 @@
 """W8: a queue with a past and a backlog; and one whose visible messages stand behind delayed ones."""
 
+import contextlib
+
 from .clones import clone_run, sizes
 from .drain import check_done, drain
 from .server import own_time
@@ -21,7 +23,7 @@ class Backlog(Workload):
     ]
 
     def __init__(self):
-        self._open = []
+        self._open = contextlib.ExitStack()
         self._backlog = self._delayed = None
 
     def round(self, bench):
@@ -35,9 +37,7 @@ class Backlog(Workload):
         return {**figures, "w1": plain}
 
     def load(self, bench, archived, delayed):
-        opened = bench.database("noop")
-        database = opened.__enter__()
-        self._open.append(opened)
+        database = self._open.enter_context(bench.database("noop"))
         count = bench.size["w8_backlog"]
         if archived:
             bench.pump.start_runs(database, "noop", 1)
@@ -87,6 +87,5 @@ class Backlog(Workload):
         return 1000 * (own_time(backend) - before) / count
 
     def finish(self):
-        while self._open:
-            self._open.pop().__exit__(None, None, None)
+        self._open.close()
         self._backlog = self._delayed = None

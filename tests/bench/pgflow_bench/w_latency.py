@@ -5,9 +5,10 @@ import random
 import time
 
 from .drain import others_percent
-from .server import Meter, children
+from .server import Meter, children, wait_calm
 from .workload import Reach, Workload
 
+LONGEST_WAIT = 0.5  # s, of the bench's --patience, before each of many samples
 QUIET = 0.03  # s between samples: results are in, the host sleeps again
 
 
@@ -39,6 +40,7 @@ class Latency(Workload):
             meter = Meter(database, [host])
             for _ in range(count):
                 time.sleep(pause())
+                wait_calm(min(bench.patience, LONGEST_WAIT))
                 wait, start = self.one(database)
                 waits.append(wait)
                 starts.append(start)
