@@ -84,6 +84,7 @@ int command_migrate(struct invocation *invocation, struct error *error);
 int command_inspect(struct invocation *invocation, struct error *error);
 int command_exec(struct invocation *invocation, struct error *error);
 int command_lint(struct invocation *invocation, struct error *error);
+int command_new(struct invocation *invocation, struct error *error);
 int command_start(struct invocation *invocation, struct error *error);
 int command_runs(struct invocation *invocation, struct error *error);
 int command_run(struct invocation *invocation, struct error *error);

@@ -30,6 +30,20 @@ const struct command command_table[] = {
         .run = command_inspect,
     },
     {
+        .name = "new",
+        .arguments = "NAME",
+        .summary = "begin a flow: a folder that builds, has a test, and runs",
+        .help =
+            "Writes the folder NAME with a small flow of that slug, its build (CMake for C and "
+            "C++,\n"
+            "make and rustc without crates for Rust), a test of each step, and a README. Nothing\n"
+            "that is there is overwritten.\n",
+        .least = 1,
+        .most = 1,
+        .run = command_new,
+        .options = {{"lang", "LANGUAGE", "c, c++ or rust (default: c)"}},
+    },
+    {
         .name = "lint",
         .arguments = "FILE.so",
         .summary = "look for what will trouble a module though it loads",

@@ -26,8 +26,8 @@
  * that a package upgrade changes nothing before a restart.
  */
 
-/* `path` NULL: beside the running binary, then in the libexec folder of the
- * installation. The descriptor (close-on-exec, number >= 64) is the caller's;
+/* `path` NULL: beside the running binary, in the libexec folder next to it, then in that of
+ * the configured installation. The descriptor (close-on-exec, number >= 64) is the caller's;
  * -1 and an error when there is none. */
 int runner_program_open(const char *path, struct error *error) MUST_CHECK;
 

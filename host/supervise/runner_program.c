@@ -13,6 +13,9 @@
 #ifndef PGFLOW_LIBEXEC
 #define PGFLOW_LIBEXEC "/usr/local/libexec/pgflow" /* where an installation has pgflow-runner */
 #endif
+#ifndef PGFLOW_LIBEXEC_FROM_BIN
+#define PGFLOW_LIBEXEC_FROM_BIN "../libexec/pgflow" /* of one that was moved as a whole */
+#endif
 
 /* Above every number that a child of ours gets for its own descriptors. */
 enum { LOWEST_FD = 64 };
@@ -48,7 +51,7 @@ static bool find_own_folder(char *out, size_t size)
 int runner_program_open(const char *path, struct error *error)
 {
     char folder[PATH_MAX];
-    char beside[PATH_MAX + 32];
+    char beside[PATH_MAX + sizeof PGFLOW_LIBEXEC_FROM_BIN + 32];
     int fd = -1;
 
     if (path != NULL) {
@@ -60,6 +63,10 @@ int runner_program_open(const char *path, struct error *error)
     if (find_own_folder(folder, sizeof folder)) {
         snprintf(beside, sizeof beside, "%spgflow-runner", folder);
         fd = open_program(beside);
+        if (fd < 0) {
+            snprintf(beside, sizeof beside, "%s" PGFLOW_LIBEXEC_FROM_BIN "/pgflow-runner", folder);
+            fd = open_program(beside);
+        }
     } else {
         folder[0] = '\0';
     }
