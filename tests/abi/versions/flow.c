@@ -21,12 +21,11 @@ static int32_t ask(void *state, const pgf_call *call)
                     PGF_ABI_MINOR, call->host->abi_minor, HAS_NEXT(call, pgf_call),
                     HAS_NEXT(call->host, pgf_host), call->max_attempts);
     return call->is_cancelled(call) || call->write(call, text, (size_t)size) ? PGF_PERMANENT
-                                                                              : PGF_OK;
+                                                                             : PGF_OK;
 }
 
-static const pgf_options later_options = {.struct_size = sizeof(pgf_options),
-                                          .max_attempts = PGF_INT(7),
-                                          .start_delay_s = PGF_INT(5)};
+static const pgf_options later_options = {
+    .struct_size = sizeof(pgf_options), .max_attempts = PGF_INT(7), .start_delay_s = PGF_INT(5)};
 
 static const char *const after_ask[] = {"ask", NULL};
 
@@ -35,7 +34,5 @@ static const pgf_step steps[] = {
     {.slug = "later", .deps = after_ask, .options = &later_options, .run = ask},
 };
 
-PGF_EXPORT const pgf_module pgflow_module_v1 = {PGF_MODULE_HEADER,
-                                                .needs_minor = NEEDS_MINOR,
-                                                .flow_slug = "versions",
-                                                .steps = PGF_ARRAY(steps)};
+PGF_EXPORT const pgf_module pgflow_module_v1 = {PGF_MODULE_HEADER, .needs_minor = NEEDS_MINOR,
+                                                .flow_slug = "versions", .steps = PGF_ARRAY(steps)};
