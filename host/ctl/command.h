@@ -35,6 +35,7 @@ struct command {
     bool needs_database;
     /* NULL, or whether it needs none for these arguments. */
     bool (*is_offline)(const struct invocation *invocation);
+    bool runs_without_one; /* when it cannot be reached, too: see unreachable */
     int (*run)(struct invocation *invocation, struct error *error);
     struct command_option options[COMMAND_OPTIONS]; /* ends with a NULL name */
 };
@@ -59,6 +60,7 @@ struct invocation {
     size_t count;
     const char *values[COMMAND_OPTIONS]; /* by option of the command; "" for a switch that is on */
     struct db_sync *db;                  /* open when the command needs one */
+    struct error unreachable;            /* why db is NULL, where runs_without_one */
 };
 
 /* argv[0] is skipped; shared options may stand before or after the command. */
@@ -101,6 +103,7 @@ int command_rollout(struct invocation *invocation, struct error *error);
 int command_queue(struct invocation *invocation, struct error *error);
 int command_graph(struct invocation *invocation, struct error *error);
 int command_options(struct invocation *invocation, struct error *error);
+int command_doctor(struct invocation *invocation, struct error *error);
 int command_prune(struct invocation *invocation, struct error *error);
 
 bool command_rollout_is_offline(const struct invocation *invocation);

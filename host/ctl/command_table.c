@@ -265,6 +265,22 @@ const struct command command_table[] = {
         .options = {{"yes", NULL, "delete it"}},
     },
     {
+        .name = "doctor",
+        .arguments = "",
+        .summary = "look for what stops work, and say what to do",
+        .help =
+            "Looks at the connection, pooler, LISTEN, clocks, schema and version, server, roles,\n"
+            "queues, what blocks vacuum, paused functions, missing workers and stuck work. Exit 1\n"
+            "with a problem; warnings may be meant, and notes change nothing. It changes nothing,\n"
+            "so it may stand before every deployment.\n",
+        .needs_database = true,
+        .runs_without_one = true,
+        .run = command_doctor,
+        .options = {{"strict", NULL, "exit 1 with a warning, too"},
+                    {"transaction-age", "S",
+                     "from when on an open one blocks vacuum (default: 300)"}},
+    },
+    {
         .name = "prune",
         .arguments = "",
         .summary = "delete runs that ended long ago",

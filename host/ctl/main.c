@@ -22,8 +22,11 @@ static bool needs_database(const struct invocation *invocation)
 
 static int run_command(struct invocation *invocation, int argc, char **argv, struct error *error)
 {
-    if (needs_database(invocation) && !invocation_connect(invocation, error))
-        return FAILED;
+    if (needs_database(invocation) && !invocation_connect(invocation, error)) {
+        if (!invocation->command->runs_without_one || error->code == ERROR_USAGE)
+            return FAILED;
+        invocation->unreachable = *error;
+    }
     options_wipe_secrets(argc, argv, environ);
     int status = invocation->command->run(invocation, error);
     db_sync_close(invocation->db);

@@ -145,7 +145,7 @@ static void print_records(FILE *out, const struct layout *layout, const struct t
 }
 
 /* https://no-color.org: set and not empty. */
-static bool colour_is_wanted(void)
+bool table_colour(void)
 {
     const char *no = getenv("NO_COLOR");
     return !no || *no == '\0';
@@ -153,7 +153,7 @@ static bool colour_is_wanted(void)
 
 void table_print(FILE *out, const struct table *table, size_t flexible, size_t width)
 {
-    struct layout layout = {.colour = width > 0 && colour_is_wanted()};
+    struct layout layout = {.colour = width > 0 && table_colour()};
     measure(&layout, table);
     if (!squeeze(&layout, flexible, width)) {
         print_records(out, &layout, table, width);

@@ -27,6 +27,9 @@ void table_print(FILE *out, const struct table *table, size_t flexible, size_t w
 /* The same of rows from the database, on stdout, as wide as its terminal. */
 void table_print_rows(const struct db_rows *rows, size_t flexible);
 
+/* False where NO_COLOR asks for none. */
+bool table_colour(void);
+
 /* Of the terminal at stdout; 0: it is none. */
 size_t table_width(void);
 

@@ -205,14 +205,27 @@ static void on_wait_over(uv_timer_t *timer)
     wake(timer->data);
 }
 
-bool db_sync_wait(struct db_sync *sync, int ms)
+bool db_sync_hears(struct db_sync *sync, int ms)
 {
     (void)uv_timer_start(&sync->timer, on_wait_over, (uint64_t)ms, 0);
     while (!sync->was_notified && uv_is_active((uv_handle_t *)&sync->timer))
         run(sync);
     (void)uv_timer_stop(&sync->timer);
+    bool notified = sync->was_notified;
     sync->was_notified = false;
+    return notified;
+}
+
+bool db_sync_wait(struct db_sync *sync, int ms)
+{
+    (void)db_sync_hears(sync, ms);
     return sync->is_up;
+}
+
+int db_sync_backend_pid(const struct db_sync *sync)
+{
+    const PGconn *conn = sync->db->lanes[0].conn;
+    return conn ? PQbackendPID(conn) : 0;
 }
 
 size_t db_rows_count(const struct db_rows *rows)

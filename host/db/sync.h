@@ -44,6 +44,13 @@ const char *db_sync_sqlstate(const struct db_sync *sync);
  * did not come back in that time; it may come back later. */
 bool db_sync_wait(struct db_sync *sync, int ms);
 
+/* The same; true when a notification came. */
+bool db_sync_hears(struct db_sync *sync, int ms);
+
+/* Of the server process, as the other side of the connection named it when it was
+ * opened: a pooler invents one. 0: not connected. */
+int db_sync_backend_pid(const struct db_sync *sync);
+
 /* Rows are owned by the caller; cells are borrowed from them. */
 size_t db_rows_count(const struct db_rows *rows);
 size_t db_rows_columns(const struct db_rows *rows);
