@@ -16,16 +16,15 @@ declare
   batch pgflow._message_batch;
 begin
   execute format($query$
-    with due as (
-      select m.msg_id, m.vt, m.read_ct + 1 as read_ct, m.message
+    select array_agg(d.msg_id), array_agg(d.read_ct), array_agg(d.message), array_agg(true)
+    from (
+      select m.msg_id, m.read_ct + 1 as read_ct, m.message
       from pgmq.%I m
       where m.vt <= (select $1)
       order by m.vt
       limit $2
       for update skip locked
-    )
-    select array_agg(d.msg_id), array_agg(d.read_ct), array_agg(d.message), array_agg(true)
-    from due d
+    ) d
     $query$, pgmq.format_table_name(queue_name, 'q'))
   using clock_timestamp(), qty
   into batch.msg_ids, batch.read_cts, batch.bodies, batch.present;
