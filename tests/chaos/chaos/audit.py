@@ -12,12 +12,14 @@ from lib.paths import SOURCE
 from .load import expected_output
 
 SHOWN = 10
+# No fault of this suite may bring a host to say one of these.
+NEVER_SAID = ("result_abandoned", "foreign_messages", "body_mismatch", "out_of_memory", "task_refused", "unsupported", "illegal_state")
 
 
 def findings(world, causes):
     """All checks. `causes`: how error texts of handlers may begin."""
     found = []
-    for check in (runs, invariants, queues, counters, completions):
+    for check in (runs, invariants, queues, counters, completions, words):
         found += check(world)
     found += attempts(world, causes)
     found += world.findings + world.load.failures + world.supervisor.problems()
@@ -115,6 +117,15 @@ def failed_attempts(world):
         for log in world.supervisor.logs()
         for record in log.find("handler_failed")
     }
+
+
+def words(world):
+    return [
+        f"a host said {record['event']}: {record.get('msg')} {record.get('error') or ''}"
+        for log in world.supervisor.logs()
+        for record in log.records
+        if record.get("event") in NEVER_SAID
+    ]
 
 
 def attempts(world, causes):

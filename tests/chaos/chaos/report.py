@@ -62,6 +62,18 @@ def recovery_lines(world):
         )
 
 
+def log_lines(world):
+    """Warnings and errors of the hosts by event: what an operator would have seen."""
+    said = collections.Counter(
+        (record["level"], record["event"])
+        for log in world.supervisor.logs()
+        for record in log.records
+        if record.get("level") in ("warn", "error", "fatal")
+    )
+    for (level, event), count in sorted(said.items()):
+        yield f"  {level:<6} {event:<28} {count:>6}"
+
+
 def show(world, injections, found, stop_seconds):
     note_completions(world)
     print("\nfaults")
@@ -71,6 +83,8 @@ def show(world, injections, found, stop_seconds):
     print("\nrecovery")
     print("\n".join(recovery_lines(world)))
     print(f"  {'SIGTERM to all hosts at the end: all gone':<52}    1 x  {stop_seconds:6.2f} s")
+    print("\nlogs of the hosts")
+    print("\n".join(log_lines(world)))
     print(f"\naudit: {len(found)} findings")
     for finding in found[:audit.SHOWN]:
         print(f"  {finding}")

@@ -1,5 +1,6 @@
 """Hosts under a simple supervisor: whatever ends one, it is started again."""
 
+import contextlib
 import signal
 import threading
 import time
@@ -20,6 +21,7 @@ class Slot:
         self.proxy = None
         self.programs = []
         self.expected = {}  # pid: exit statuses that a fault brought about
+        self.start_may_end_with = ()
         self.frozen = False
         self.freezes = 0
         self.problems = []
@@ -42,6 +44,7 @@ class Slot:
         while not self._stopping.is_set():
             program = programs.Program([*self._arguments], programs.environment(**self._environment), self._folder)
             with self._started:
+                self.expect(program, *self.start_may_end_with)
                 self.programs.append(program)
                 self._started.notify_all()
             while program.running():
@@ -101,6 +104,19 @@ class Supervisor:
     def wait_ready(self):
         for slot in self.slots:
             slot.wait_ready(1)
+
+    @contextlib.contextmanager
+    def starts_may_fail(self, *statuses):
+        """What starts now, or has not come to claim yet, may end with one of these."""
+        for slot in self.slots:
+            slot.start_may_end_with = statuses
+            if slot.programs and not slot.program.log.find("ready"):
+                slot.expect(slot.program, *statuses)
+        try:
+            yield
+        finally:
+            for slot in self.slots:
+                slot.start_may_end_with = ()
 
     def remove(self, slot):
         """End a host that was there for one fault; its place and its log stay for the audit."""

@@ -8,6 +8,8 @@ from lib.paths import module
 from .base import Fault, some_host
 from .runners import KillRunners
 
+# Wrong use (its queue is not there) or configuration.
+BAD_MODULE = (64, 78)
 NAMES = ("orders_v1", "orders_v2", "tally_v1", "tally_v2")
 
 
@@ -20,12 +22,14 @@ class ModuleFault(Fault):
         return {"module": random.choice(NAMES), "host": some_host(random)}
 
     def inject(self, world, module, host):
-        self.spoil(world.modules[module])
-        try:
-            KillRunners().inject(world, host)
-            world.load.start_faulty("none", 2)
-        finally:
-            self.restore(world.modules[module])
+        # A host that starts meanwhile finds a bad module, says so and ends.
+        with world.supervisor.starts_may_fail(*BAD_MODULE):
+            self.spoil(world.modules[module])
+            try:
+                KillRunners().inject(world, host)
+                world.load.start_faulty("none", 2)
+            finally:
+                self.restore(world.modules[module])
 
     def spoil(self, path):
         raise NotImplementedError

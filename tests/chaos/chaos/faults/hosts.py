@@ -38,11 +38,12 @@ class FreezeHost(Fault):
 
     def inject(self, world, host):
         slot = world.slots[host]
+        # From here on the other faults leave it alone.
+        slot.frozen = True
+        slot.freezes += 1
         worker = world.fill(slot)
         program = slot.program
         frozen = time.time()
-        slot.frozen = True
-        slot.freezes += 1
         program.signal(signal.SIGSTOP)
         world.lost_claims.append(("tasks of a frozen host completed", frozen, world.claims_of(worker)))
         # The other hosts recover its tasks once their lease is over.

@@ -2,8 +2,6 @@
 
 import time
 
-from lib.programs import wait_until
-
 from ..load import QUEUES
 from .base import Fault
 
@@ -56,10 +54,9 @@ class Deprecate(Fault):
         return {"queue": random.choice(QUEUES)}
 
     def inject(self, world, queue):
-        programs = [(slot, slot.program) for slot in hosts_of(world, queue)]
-        for slot, program in programs:
-            slot.expect(program, 0)
+        awake = [(slot, len(slot.programs)) for slot in hosts_of(world, queue) if not slot.frozen]
+        for slot in hosts_of(world, queue):
+            slot.expect(slot.program, 0)
         world.asker.rows("select pgflow.deprecate_workers(array[%s])", f"pgflow-host/{queue}")
-        for slot, program in programs:
-            if not slot.frozen:
-                wait_until(lambda slot=slot, program=program: slot.frozen or not program.running(), PATIENCE_S)
+        for slot, count in awake:
+            slot.wait_ready(count + 1)
