@@ -48,7 +48,12 @@ constexpr auto greet = [](pgf::call &, pgf::flow_input<std::string_view> name) {
     return "{\"hello\": " + std::string(*name) + "}";
 };
 
-constexpr auto count = [](counter &state) { return ++state.calls; };
+constexpr auto count = [](counter &state) noexcept { return ++state.calls; };
+
+int64_t negate(pgf::input<int64_t> number) noexcept
+{
+    return -*number;
+}
 
 constexpr auto bill = [](pgf::flow_input<order> order) {
     order->cents += order->cents / 5;
@@ -110,6 +115,7 @@ constexpr pgf_step steps[] = {
     pgf::step("throw_number", pgf::handler<throw_number>),
     pgf::step("wait", pgf::handler<wait>).with_options(patient),
     pgf::step("guarded", guarded),
+    pgf::step("negate", pgf::handler<negate>).map(),
     pgf::step("late", pgf::handler<bill>).after(after_greet),
 };
 

@@ -307,9 +307,14 @@ template <class C, class R, class... A> struct signature<R (C::*)(A...) const> {
     using result = R;
     using arguments = std::tuple<A...>;
 };
+template <class C, class R, class... A>
+struct signature<R (C::*)(A...) const noexcept> : signature<R (C::*)(A...) const> {
+};
 template <class R, class... A> struct signature<R (*)(A...)> {
     using result = R;
     using arguments = std::tuple<A...>;
+};
+template <class R, class... A> struct signature<R (*)(A...) noexcept> : signature<R (*)(A...)> {
 };
 
 inline void say(const pgf_call *call, std::string_view why) noexcept

@@ -40,6 +40,7 @@ Test(wrapper, hands_inputs_over_as_the_types_that_handlers_ask_for)
     gives("halve", "-9223372036854775808", "-4611686018427387904");
     gives("is_array", "[]", "true");
     gives("is_array", "{}", "false");
+    gives("negate", "7", "-7");
 }
 
 Test(wrapper, writes_results_in_pieces)
@@ -117,7 +118,7 @@ Test(wrapper, builds_the_whole_descriptor)
     cr_assert_str_eq(module->flow_slug, "wrapped");
     cr_assert_str_eq(module->alias, "wraps");
     cr_assert_str_eq(module->version, "1.2.3");
-    cr_assert_eq(module->n_steps, 13);
+    cr_assert_eq(module->n_steps, 14);
     cr_assert_eq(module->options->max_attempts.value, 2);
     cr_assert_eq(module->options->timeout_s.is_set, 0);
     cr_assert_str_eq(step_at(0)->contract, "greeting/1");
