@@ -234,6 +234,11 @@ static struct call *greet(struct lane *lane, const struct statement *statement)
 
 static bool put_greeting(struct lane *lane, struct call *call)
 {
+    if (!params_ok(&call->params)) {
+        call_destroy(call);
+        lane_drop(lane, "out of memory", false);
+        return false;
+    }
     lane_put(lane, call);
     return lane->state == LANE_GREETING;
 }

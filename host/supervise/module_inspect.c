@@ -188,12 +188,21 @@ static bool refuse_with_words(const struct inspection *inspection, struct error 
     return error_set(error, ERROR_CONFIG, "%s%s%s", text, shown > 0 ? "; it printed: " : "", words);
 }
 
+static bool refuse_unread(const struct inspection *inspection, struct error *error)
+{
+    if (inspection->answer.size < LIMIT_DESCRIPTOR_JSON)
+        return error_out_of_memory(error);
+    return error_set(error, ERROR_CONFIG, "printed more than any descriptor while it was loaded");
+}
+
 static bool judge(const struct inspection *inspection, struct error *error)
 {
     char text[128];
     int status = inspection->status;
-    bool answered = inspection->answer.size > 0 && buf_ok(&inspection->answer);
+    bool answered = inspection->answer.size > 0;
 
+    if (!buf_ok(&inspection->answer))
+        return refuse_unread(inspection, error);
     if (inspection->timed_out)
         return refuse_with_words(inspection, error, "was not loaded within 10 s");
     if (WIFSIGNALED(status)) {
