@@ -1,7 +1,8 @@
 # find_package(PgflowSDK): the headers as the target PgflowSDK::headers, the JSON
 # helpers as PgflowSDK::json, the test kit as PgflowSDK::testkit, and pgflow_add_module(). Works from this folder (the
 # source tree), from the build tree, which includes this file, and installed, where
-# PgflowSDKPaths.cmake says how far away the headers are.
+# PgflowSDKPaths.cmake says how far away the headers are. COMPONENTS json testkit asks
+# for the targets of these names, and says what is missing for them.
 
 set(PgflowSDK_INCLUDE_DIR "${CMAKE_CURRENT_LIST_DIR}/../include")
 set(PgflowSDK_SOURCE_DIR "${CMAKE_CURRENT_LIST_DIR}/../src")
@@ -53,3 +54,23 @@ if(NOT TARGET PgflowSDK::testkit AND PgflowSDK_LIBRARY_DIR
 endif()
 
 include("${CMAKE_CURRENT_LIST_DIR}/PgflowModule.cmake")
+
+set(_pgflow_json_lacks "cJSON (Debian: libcjson-dev) and a project with the language C")
+set(_pgflow_testkit_lacks "an SDK that was built or installed, not its bare sources")
+foreach(_pgflow_component IN LISTS PgflowSDK_FIND_COMPONENTS)
+  if(TARGET PgflowSDK::${_pgflow_component})
+    set(PgflowSDK_${_pgflow_component}_FOUND TRUE)
+  elseif(PgflowSDK_FIND_REQUIRED_${_pgflow_component})
+    set(PgflowSDK_FOUND FALSE)
+    if(DEFINED _pgflow_${_pgflow_component}_lacks)
+      set(PgflowSDK_NOT_FOUND_MESSAGE
+          "${_pgflow_component} needs ${_pgflow_${_pgflow_component}_lacks}")
+    else()
+      set(PgflowSDK_NOT_FOUND_MESSAGE
+          "it has no component ${_pgflow_component}; it has json and testkit")
+    endif()
+  endif()
+endforeach()
+unset(_pgflow_component)
+unset(_pgflow_json_lacks)
+unset(_pgflow_testkit_lacks)
