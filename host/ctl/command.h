@@ -35,6 +35,8 @@ struct command {
     bool needs_database;
     /* NULL, or whether it needs none for these arguments. */
     bool (*is_offline)(const struct invocation *invocation);
+    bool connects_itself;  /* from URL and environment, which stay readable for it */
+    bool hidden;           /* for programs: neither listed nor offered */
     bool runs_without_one; /* when it cannot be reached, too: see unreachable */
     int (*run)(struct invocation *invocation, struct error *error);
     struct command_option options[COMMAND_OPTIONS]; /* ends with a NULL name */
@@ -59,6 +61,7 @@ struct invocation {
     const char *arguments[INVOCATION_ARGUMENTS];
     size_t count;
     const char *values[COMMAND_OPTIONS]; /* by option of the command; "" for a switch that is on */
+    bool hurried;                        /* connecting and each question take 1 s at most */
     struct db_sync *db;                  /* open when the command needs one */
     struct error unreachable;            /* why db is NULL, where runs_without_one */
 };
@@ -103,6 +106,7 @@ int command_rollout(struct invocation *invocation, struct error *error);
 int command_queue(struct invocation *invocation, struct error *error);
 int command_graph(struct invocation *invocation, struct error *error);
 int command_options(struct invocation *invocation, struct error *error);
+int command_complete(struct invocation *invocation, struct error *error);
 int command_doctor(struct invocation *invocation, struct error *error);
 int command_prune(struct invocation *invocation, struct error *error);
 

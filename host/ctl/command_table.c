@@ -41,7 +41,7 @@ const struct command command_table[] = {
         .least = 1,
         .most = 1,
         .run = command_new,
-        .options = {{"lang", "LANGUAGE", "c, c++ or rust (default: c)"}},
+        .options = {{"lang", "c|c++|rust", "in which language (default: c)"}},
     },
     {
         .name = "lint",
@@ -73,7 +73,7 @@ const struct command command_table[] = {
         .least = 1,
         .most = 1,
         .run = command_exec,
-        .options = {{"step", "SLUG", "which step (default: the only one)"},
+        .options = {{"step", "STEP", "which step (default: the only one)"},
                     {"input", "JSON|@FILE|-", "its input (default: {}); - reads stdin"},
                     {"flow-input", "JSON|@FILE|-", "the run's input, where the step asks for it"},
                     {"repeat", "N", "N calls in one process, until one fails"},
@@ -104,14 +104,14 @@ const struct command command_table[] = {
         .help = "One line a run: status, tasks done, when it started, how long it took.\n",
         .needs_database = true,
         .run = command_runs,
-        .options = {{"flow", "NAME", "only runs of this concrete flow or alias"},
-                    {"status", "STATUS", "only started, completed, failed or cancelled ones"},
+        .options = {{"flow", "FLOW", "only runs of this concrete flow or alias"},
+                    {"status", "started|completed|failed|cancelled", "only these"},
                     {"limit", "N", "at most N runs (default: 20)"},
                     {"watch", NULL, "again every two seconds, until interrupted"}},
     },
     {
         .name = "run",
-        .arguments = "ID",
+        .arguments = "RUN",
         .summary = "show one run with its steps",
         .help = "With --output only the run's output, as JSON.\n",
         .least = 1,
@@ -122,7 +122,7 @@ const struct command command_table[] = {
     },
     {
         .name = "cancel",
-        .arguments = "ID",
+        .arguments = "RUN",
         .summary = "cancel a run",
         .help = "Its waiting tasks are dropped, running handlers are told to stop. A run that has\n"
                 "ended stays as it is, and the exit status is 1.\n",
@@ -139,13 +139,13 @@ const struct command command_table[] = {
         .help = "Live ones: what they serve, and how old their last heartbeat is.\n",
         .needs_database = true,
         .run = command_workers,
-        .options = {{"queue", "NAME", "only workers of this queue"},
+        .options = {{"queue", "QUEUE", "only workers of this queue"},
                     {"all", NULL, "those that have stopped or fell silent, too"},
                     {"watch", NULL, "again every two seconds, until interrupted"}},
     },
     {
         .name = "queue",
-        .arguments = "[NAME]",
+        .arguments = "[QUEUE]",
         .summary = "what waits and what runs on the queues",
         .help =
             "One line a flow and step with live tasks: how many wait (delayed ones too), the age\n"
@@ -157,7 +157,7 @@ const struct command command_table[] = {
     },
     {
         .name = "functions",
-        .arguments = "[enable|disable|deprecate NAME...]",
+        .arguments = "[enable|disable|deprecate FUNCTION...]",
         .summary = "list worker functions, or change them",
         .help = "enable     lets workers of the functions start; clears a pause\n"
                 "disable    stops them and keeps them from starting\n"
@@ -310,6 +310,17 @@ const struct command command_table[] = {
         .is_offline = command_rollout_is_offline,
         .run = command_rollout,
     },
+    {
+        .name = "complete",
+        .arguments = "",
+        .summary = "for the completion scripts of the shells",
+        .help =
+            "Reads the words of a command line from stdin, each with a NUL behind it, and prints\n"
+            "what can stand in the place of the last one.\n",
+        .hidden = true,
+        .connects_itself = true,
+        .run = command_complete,
+    },
 };
 
 const size_t command_count = sizeof(command_table) / sizeof(command_table[0]);
@@ -326,9 +337,12 @@ const struct command *command_find(const char *name)
 bool command_unknown(const char *name, struct error *error)
 {
     const char *names[sizeof(command_table) / sizeof(command_table[0])];
-    for (size_t i = 0; i < command_count; i++)
-        names[i] = command_table[i].name;
-    const char *near = text_nearest(name, names, command_count);
+    size_t count = 0;
+    for (size_t i = 0; i < command_count; i++) {
+        if (!command_table[i].hidden)
+            names[count++] = command_table[i].name;
+    }
+    const char *near = text_nearest(name, names, count);
     if (near)
         return error_set(error, ERROR_USAGE, "unknown command '%s'; did you mean '%s'?",
                          text_shown(name), near);

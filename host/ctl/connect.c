@@ -65,8 +65,8 @@ bool invocation_connect(struct invocation *invocation, struct error *error)
     struct db_sync_config config = {
         .url = db_address_choose(invocation->database, configured),
         .name = "pgflowctl",
-        .connect_timeout_s = CONNECT_TIMEOUT_S,
-        .statement_deadline_ms = STATEMENT_DEADLINE_MS,
+        .connect_timeout_s = invocation->hurried ? 1 : CONNECT_TIMEOUT_S,
+        .statement_deadline_ms = invocation->hurried ? 1000 : STATEMENT_DEADLINE_MS,
     };
     invocation->db = db_sync_open(&config, error);
     free(configured);

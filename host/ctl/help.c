@@ -20,8 +20,10 @@ void help_print_all(void)
            "  pgflowctl COMMAND [ARGUMENTS] [OPTIONS]\n"
            "\n"
            "Commands (pgflowctl COMMAND --help tells more):\n");
-    for (size_t i = 0; i < command_count; i++)
-        printf("  %-12s %s\n", command_table[i].name, command_table[i].summary);
+    for (size_t i = 0; i < command_count; i++) {
+        if (!command_table[i].hidden)
+            printf("  %-12s %s\n", command_table[i].name, command_table[i].summary);
+    }
     printf("\nOptions, before or after the command:\n%s"
            "  --version\n"
            "\n"

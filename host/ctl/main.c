@@ -27,7 +27,8 @@ static int run_command(struct invocation *invocation, int argc, char **argv, str
             return FAILED;
         invocation->unreachable = *error;
     }
-    options_wipe_secrets(argc, argv, environ);
+    if (!invocation->command->connects_itself)
+        options_wipe_secrets(argc, argv, environ);
     int status = invocation->command->run(invocation, error);
     db_sync_close(invocation->db);
     return status;

@@ -1,0 +1,130 @@
+/*
+ * pgflowctl complete: called by the completion scripts of the shells, not by
+ * people. stdin has the words of the line up to the cursor, each with a NUL behind
+ * it; the first is the program, the last is what stands before the cursor. The
+ * answer is one candidate a line, with a tab and what it is, or ":files SUFFIX",
+ * ":folders". It never fails and never waits long: who presses a key wants none of
+ * our errors.
+ */
+#include "ctl/command.h"
+#include "ctl/complete.h"
+
+#include "base/buf.h"
+#include "db/sync.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct words {
+    struct buf text;
+    const char *items[COMPLETE_WORDS];
+    size_t count;
+};
+
+static void read_words(struct words *words)
+{
+    char piece[4096];
+    size_t n = 0;
+    buf_init(&words->text, LIMIT_MIB);
+    words->count = 0;
+    while ((n = fread(piece, 1, sizeof(piece), stdin)) > 0)
+        buf_put(&words->text, piece, n);
+    for (size_t at = 0; at < words->text.size && words->count < COMPLETE_WORDS;) {
+        words->items[words->count++] = words->text.data + at;
+        at += strlen(words->text.data + at) + 1;
+    }
+}
+
+static void note_value(struct completion *completion, const char *option, const char *value)
+{
+    if (strncmp(option, "--plugin", strlen("--plugin")) == 0)
+        completion->plugins[completion->plugin_count++] = value;
+    else if (strncmp(option, "--database", strlen("--database")) == 0)
+        completion->invocation->database = value;
+    else if (strncmp(option, "--config", strlen("--config")) == 0)
+        completion->invocation->config = value;
+}
+
+/* True when the option's value is the next word. */
+static bool note_option(struct completion *completion, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    size_t size = equals ? (size_t)(equals - word) : strlen(word);
+    completion->given[completion->given_count++] = word;
+    if (equals)
+        note_value(completion, word, equals + 1);
+    const char *value = complete_option_value(completion, word + 2, size - 2);
+    return !equals && value && *value;
+}
+
+static void note_argument(struct completion *completion, const char *word)
+{
+    if (!completion->is_host && !completion->command)
+        completion->command = command_find(word);
+    else
+        completion->arguments[completion->argument_count++] = word;
+}
+
+/* What stands before the word that is wanted. The option whose value that is, or
+ * NULL. */
+static const char *note_words(struct completion *completion, const struct words *words)
+{
+    const char *open = NULL;
+    for (size_t i = 1; i + 1 < words->count; i++) {
+        const char *word = words->items[i];
+        if (open) {
+            note_value(completion, open, word);
+            open = NULL;
+        } else if (strncmp(word, "--", 2) == 0) {
+            open = note_option(completion, word) ? word : NULL;
+        } else {
+            note_argument(completion, word);
+        }
+    }
+    return open;
+}
+
+static void complete(struct completion *completion, const char *open)
+{
+    const char *word = completion->current;
+    const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+    const char *option = equals ? word : open;
+    if (option) {
+        size_t size = equals ? (size_t)(equals - word) : strlen(option);
+        const char *value = complete_option_value(completion, option + 2, size - 2);
+        completion->current = equals ? equals + 1 : word;
+        if (value)
+            complete_specification(completion, value, 0);
+    } else if (*word == '-' || completion->is_host) {
+        complete_options(completion);
+    } else if (!completion->command) {
+        complete_commands(completion);
+    } else {
+        complete_specification(completion, completion->command->arguments,
+                               completion->argument_count);
+    }
+}
+
+static bool is_host(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    return strcmp(slash ? slash + 1 : program, "pgflow-host") == 0;
+}
+
+int command_complete(struct invocation *invocation, struct error *error)
+{
+    struct words words;
+    (void)error;
+    read_words(&words);
+    struct completion *completion = calloc(1, sizeof(*completion));
+    if (completion && buf_ok(&words.text) && words.count > 1) {
+        completion->invocation = invocation;
+        completion->is_host = is_host(words.items[0]);
+        completion->current = words.items[words.count - 1];
+        complete(completion, note_words(completion, &words));
+    }
+    free(completion);
+    buf_free(&words.text);
+    return DONE;
+}
