@@ -6,6 +6,8 @@ import struct
 import threading
 
 CHUNK = 64 * 1024
+# SSL request, start-up packet, greeting; and some calls, to be sure.
+GREETING_PIECES = 6
 
 
 class Network:
@@ -38,6 +40,12 @@ class Link:
         self.server = server
         # The connection that listens is the host's control connection.
         self.listens = False
+        self.sent = 0  # pieces from the host
+        self.swallowed = False
+
+    def is_work(self):
+        """Up, and not the control connection: it has gone past its greeting."""
+        return not self.listens and self.sent >= GREETING_PIECES
 
     def reset(self):
         """A reset instead of an orderly end, as from a peer that forgot the connection."""
@@ -55,12 +63,10 @@ class Proxy:
         self._server_socket = server_socket
         self._links = set()
         self._delay = 0.0
-        self._holes = ()
+        self._hole = False
         self.port = network.run(self._listen())
 
     async def _listen(self):
-        self._open = asyncio.Event()
-        self._open.set()
         self._listener = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         return self._listener.sockets[0].getsockname()[1]
 
@@ -80,17 +86,15 @@ class Proxy:
         finally:
             self._links.discard(link)
 
-    def _swallows(self, link):
-        return "all" in self._holes or ("work" in self._holes and not link.listens)
-
     async def _carry(self, link, reader, writer, outward):
         """What lies in a hole when it is closed arrives late, after its sender gave up."""
         try:
             while data := await reader.read(CHUNK):
+                link.sent += outward
                 if outward and b'listen "pgflow_q_' in data:
                     link.listens = True
-                while self._swallows(link):
-                    await self._open.wait()
+                while self._hole or link.swallowed:
+                    await asyncio.sleep(0.02)
                 if self._delay:
                     await asyncio.sleep(self._delay)
                 writer.write(data)
@@ -100,23 +104,31 @@ class Proxy:
         finally:
             writer.close()
 
-    async def _set(self, delay, holes):
-        self._delay = delay
-        self._holes = holes
-        if holes:
-            self._open.clear()
-        else:
-            self._open.set()
-
     def delay(self, seconds):
-        self._network.run(self._set(seconds, ()))
+        async def set_delay():
+            self._delay = seconds
 
-    def swallow(self, what):
-        """Carry nothing more of "all" connections, or of the "work" connections only."""
-        self._network.run(self._set(0.0, (what,)))
+        self._network.run(set_delay())
 
-    def heal(self):
-        self._network.run(self._set(0.0, ()))
+    def swallow_all(self, swallows):
+        """Carry nothing of any connection, new ones included, until told otherwise."""
+
+        async def set_hole():
+            self._hole = swallows
+
+        self._network.run(set_hole())
+
+    def swallow_work(self):
+        """Carry nothing more of the work connection that is up now; gives it, or None when none is."""
+
+        async def swallow():
+            listening = any(link.listens for link in self._links)
+            found = next((link for link in self._links if listening and link.is_work()), None)
+            if found:
+                found.swallowed = True
+            return found
+
+        return self._network.run(swallow())
 
     def reset(self):
         """Reset every connection; gives their number."""

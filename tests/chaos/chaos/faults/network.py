@@ -4,6 +4,8 @@ import time
 
 from .base import Fault, some_proxied_host
 
+PATIENCE_S = 120.0
+
 
 class Reset(Fault):
     name = "reset"
@@ -29,7 +31,7 @@ class Delay(Fault):
     def inject(self, world, host, delay):
         world.slots[host].proxy.delay(delay)
         time.sleep(4)
-        world.slots[host].proxy.heal()
+        world.slots[host].proxy.delay(0.0)
 
 
 class BlackHole(Fault):
@@ -40,9 +42,9 @@ class BlackHole(Fault):
         return {"host": some_proxied_host(random), "seconds": random.uniform(2, 6)}
 
     def inject(self, world, host, seconds):
-        world.slots[host].proxy.swallow("all")
+        world.slots[host].proxy.swallow_all(True)
         time.sleep(seconds)
-        world.slots[host].proxy.heal()
+        world.slots[host].proxy.swallow_all(False)
         world.note_healed("black hole: next task of the host", world.slots[host])
 
 
@@ -60,12 +62,24 @@ class WorkBlackHole(Fault):
     def inject(self, world, host):
         slot = world.slots[host]
         program = slot.program
-        after = program.log.position()
-        slot.proxy.swallow("work")
+        link = self._swallow(slot.proxy)
+        if link is None:
+            return
+        after, freezes, frozen = program.log.position(), slot.freezes, slot.frozen
         try:
-            program.log.wait("db_lost", after=after, patience=120)
+            program.log.wait("db_lost", after=after, patience=PATIENCE_S)
         except AssertionError:
-            if program is slot.program:
-                world.findings.append(f"{slot.name} kept a work connection that carried nothing for 120 s")
-        slot.proxy.heal()
+            if program.running() and not frozen and slot.freezes == freezes:
+                world.findings.append(f"{slot.name} kept a work connection that carried nothing for {PATIENCE_S:.0f} s")
+        link.swallowed = False
         world.note_healed("work connection black-holed: next task of the host", slot)
+
+    @staticmethod
+    def _swallow(proxy):
+        """Other faults may have taken the connection just now; it comes back."""
+        for _ in range(600):
+            link = proxy.swallow_work()
+            if link is not None:
+                return link
+            time.sleep(0.1)
+        return None
