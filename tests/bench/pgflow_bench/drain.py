@@ -16,16 +16,18 @@ PATIENCE = 900
 DOOR_PATIENCE = 2  # s; hosts wait at the door meanwhile, and give back what they have not begun 5 s after they asked
 BEST = ("--concurrency", "100", "--batch-size", "100")
 
+# A wait begins when the task is queued, or when the door opens.
 TIMES = """
 select count(*) as tasks, extract(epoch from max(t.completed_at))::float8 as last,
        extract(epoch from sum(t.completed_at - t.started_at))::float8 as held,
-       1000 * extract(epoch from percentile_cont(0.5) within group (order by t.started_at - t.queued_at))::float8 as p50,
-       1000 * extract(epoch from percentile_cont(0.99) within group (order by t.started_at - t.queued_at))::float8 as p99,
-       count(*) filter (where t.completed_at <= to_timestamp(%s)) as metered,
+       1000 * extract(epoch from percentile_cont(0.5) within group (order by t.started_at - greatest(t.queued_at, m.opened)))::float8 as p50,
+       1000 * extract(epoch from percentile_cont(0.99) within group (order by t.started_at - greatest(t.queued_at, m.opened)))::float8 as p99,
+       count(*) filter (where t.completed_at <= m.closed) as metered,
        count(*) filter (where t.claim_no > 1) as claimed_again,
        count(*) filter (where t.attempts_count <> 1) as repeated
-from pgflow.step_tasks t
-where t.queue_name = %s and t.status = 'completed' and t.completed_at >= to_timestamp(%s)
+from (select to_timestamp(%s) as opened, to_timestamp(%s) as closed) m
+cross join pgflow.step_tasks t
+where t.queue_name = %s and t.status = 'completed' and t.completed_at >= m.opened
 """
 
 
@@ -108,7 +110,7 @@ def drain(bench, database, queue, plugins, options=(), hosts=1, wait=wait_all_ru
             assert host.wait() == 0, host.log.tail()
     after = database.counters()
 
-    times = database.row(TIMES, closed, queue, opened)
+    times = database.row(TIMES, opened, closed, queue)
     seconds = times.last - opened
     assert times.repeated == 0, f"{times.repeated} tasks needed more than one attempt"
     if bench.account:
