@@ -159,3 +159,47 @@ def test_handler_user_without_root_is_refused(database, public_folder):
 
         assert host.wait() in (64, 78)
         assert "--handler-user" in host.said()
+
+
+@pytest.fixture
+def worker_login(database):
+    """The URL of a login that has pgflow_worker and nothing else."""
+    role = f"host_{database.name}"
+    database.rows(f"create role {role} login in role pgflow_worker")
+    yield database.url.replace("postgres@", f"{role}@")
+    database.rows(f"drop role {role}")
+
+
+def test_a_host_with_the_rights_of_a_worker_does_its_whole_job(database, hosts, worker_login):
+    env = {"PGFLOW_DATABASE": worker_login}
+    # It deploys, activates, registers, claims; results, retries, maps, releases; stands by, and serves again.
+    host = hosts.start("--drain-timeout", "1", queue="faults", plugins=["faults"], env=env)
+    hosts.start(queue="fan", plugins=["fan"], env=env)
+    database.wait_run(database.start_flow("faults", {"fault": "echo"}))
+    database.wait_run(database.start_flow("faults", {"fault": "error_text"}), "failed")
+    database.wait_run(database.start_flow("faults", {"fault": "segv"}), "failed")
+    database.wait_run(database.start_flow("fan", {"n": 5}))
+    database.rows("select pgflow.disable_worker_functions('{pgflow-host/faults}')")
+    host.log.wait("standby")
+    waiting = database.start_flow("faults", {"fault": "echo"})
+    database.rows("select pgflow.enable_worker_function('pgflow-host/faults')")
+    database.wait_run(waiting)
+    slow = database.start_flow("faults", {"fault": "sleep", "ms": 60000})
+    database.until("select exists (select from pgflow.step_tasks where run_id = %s and status = 'started')", slow)
+    host.stop()
+
+    assert database.task(slow, "sleep").status == "queued"
+    assert database.value("select count(*) from pgflow.workers where stopped_at is not null") >= 1
+    assert "42501" not in host.said() and "permission denied" not in host.said()
+
+
+def test_a_host_with_the_rights_of_a_worker_pauses_itself_at_unsupported_work(database, hosts, worker_login):
+    env = {"PGFLOW_DATABASE": worker_login}
+    hosts.start("--activate", "manual", queue="routed_main", plugins=["routed_v1", "routed_v2"], env=env).stop()
+    host = hosts.start("--function", "narrow", queue="routed_main", plugins=["routed_v1"], env=env)
+
+    database.start_flow("routed_v2")
+
+    assert host.wait() == 78
+    assert database.value("select not enabled and paused_at is not null from pgflow.worker_functions where function_name = 'narrow'")
+    assert database.value("select bool_and(attempts_count = 0) from pgflow.step_tasks")
