@@ -11,8 +11,7 @@ static const char introduction[] =
     "pgflow-host serves one queue of a Postgres workflow installation: it loads flow modules,\n"
     "claims their tasks and runs each handler in a process of its own.\n"
     "\n"
-    "  pgflow-host --plugin ./hello.so\n"
-    "  pgflow-host --queue license_audit --plugin ./audit_v1.so --plugin ./audit_v2.so\n"
+    "  pgflow-host [--queue NAME] --plugin FILE... [OPTIONS]\n"
     "\n"
     "Every option can also be set as PGFLOW_NAME in the environment (PGFLOW_BATCH_SIZE=5; lists\n"
     "are split at ':') or as `name = value` in the --config file. The command line wins over the\n"
@@ -23,7 +22,17 @@ static const char closing[] =
     "Signals: SIGTERM, SIGINT or SIGHUP finish what runs and exit; a second one stops at once;\n"
     "SIGUSR1 logs the state.\n"
     "Exit status: 0 stopped as asked; 64 wrong use; 69 no database; 70 internal error;\n"
-    "78 wrong configuration (module, route, coverage, shape, schema, rights).\n";
+    "78 wrong configuration (module, route, coverage, shape, schema, rights).\n"
+    "\n"
+    "Examples\n"
+    "  One flow on its own queue:\n"
+    "    pgflow-host --plugin ./hello.so --database postgres:///app\n"
+    "  Two versions on one queue while the old one drains:\n"
+    "    pgflow-host --queue audit --plugin ./audit_v1.so --plugin ./audit_v2.so\n"
+    "  What a start would do, before it is done:\n"
+    "    pgflow-host --config /etc/pgflow/audit.conf --check\n"
+    "  Until the queue is empty, four handlers at once:\n"
+    "    pgflow-host --plugin ./hello.so --concurrency 4 --exit-when-idle 5\n";
 
 static void print_wrapped(const char *text)
 {

@@ -31,6 +31,7 @@ struct command {
     const char *arguments; /* "FLOW", "[enable|disable NAME...]"; "" */
     const char *summary;   /* one line, for the list */
     const char *help;      /* paragraphs, each line ends with \n */
+    const char *examples;  /* command lines, as a shell takes them, each ends with \n */
     size_t least, most;    /* how many arguments */
     bool needs_database;
     /* NULL, or whether it needs none for these arguments. */
@@ -44,6 +45,10 @@ struct command {
 
 extern const struct command command_table[];
 extern const size_t command_count;
+
+/* Those of every command. */
+extern const struct command_option command_shared_options[];
+extern const size_t command_shared_option_count;
 
 /* NULL: there is none of that name. */
 const struct command *command_find(const char *name);

@@ -3,10 +3,6 @@
  */
 #include "ctl/command.h"
 
-#include "base/text.h"
-
-#include <string.h>
-
 const struct command command_table[] = {
     {
         .name = "migrate",
@@ -15,6 +11,8 @@ const struct command command_table[] = {
         .help = "Applies the migrations that this program carries and the database lacks, each in\n"
                 "a transaction of its own. Safe to repeat, and from several places at once.\n",
         .needs_database = true,
+        .examples = "pgflowctl migrate\n"
+                    "pgflowctl migrate --status && echo up to date\n",
         .run = command_migrate,
         .options = {{"status", NULL, "only tell; exit 1 when something is missing"}},
     },
@@ -27,6 +25,8 @@ const struct command command_table[] = {
                 "Its build-id, or else its sha256, is what a deployment manifest names it by.\n",
         .least = 1,
         .most = 1,
+        .examples = "pgflowctl inspect ./audit_v2.so\n"
+                    "pgflowctl inspect ./audit_v2.so --json | jq -r .buildId\n",
         .run = command_inspect,
     },
     {
@@ -40,6 +40,8 @@ const struct command command_table[] = {
             "that is there is overwritten.\n",
         .least = 1,
         .most = 1,
+        .examples = "pgflowctl new my_flow\n"
+                    "pgflowctl new my_flow --lang rust\n",
         .run = command_new,
         .options = {{"lang", "c|c++|rust", "in which language (default: c)"}},
     },
@@ -56,6 +58,7 @@ const struct command command_table[] = {
             "the module's own constructors, in a throw-away process.\n",
         .least = 1,
         .most = 1,
+        .examples = "pgflowctl lint ./audit_v2.so\n",
         .run = command_lint,
     },
     {
@@ -72,6 +75,9 @@ const struct command command_table[] = {
             "dependencies, one element for a map, else an object of what its dependencies gave.\n",
         .least = 1,
         .most = 1,
+        .examples =
+            "pgflowctl exec ./audit_v2.so --step scan --input '{\"path\": \"/usr\"}'\n"
+            "pgflowctl exec ./audit_v2.so --step count --input @files.json --under valgrind\n",
         .run = command_exec,
         .options = {{"step", "STEP", "which step (default: the only one)"},
                     {"input", "JSON|@FILE|-", "its input (default: {}); - reads stdin"},
@@ -90,6 +96,9 @@ const struct command command_table[] = {
         .least = 1,
         .most = 1,
         .needs_database = true,
+        .examples = "pgflowctl start audit --input '{\"path\": \"/usr\"}'\n"
+                    "id=$(pgflowctl start audit --input @input.json)\n"
+                    "pgflowctl start audit --wait --output > report.json\n",
         .run = command_start,
         .options = {{"input", "JSON|@FILE|-", "the run's input (default: {}); - reads stdin"},
                     {"run-id", "UUID", "the id of the new run (default: a random one)"},
@@ -103,6 +112,8 @@ const struct command command_table[] = {
         .summary = "list runs, the newest first",
         .help = "One line a run: status, tasks done, when it started, how long it took.\n",
         .needs_database = true,
+        .examples = "pgflowctl runs --flow audit --status failed\n"
+                    "pgflowctl runs --watch\n",
         .run = command_runs,
         .options = {{"flow", "FLOW", "only runs of this concrete flow or alias"},
                     {"status", "started|completed|failed|cancelled", "only these"},
@@ -117,6 +128,8 @@ const struct command command_table[] = {
         .least = 1,
         .most = 1,
         .needs_database = true,
+        .examples = "pgflowctl run 0b7c5bd2-6d3c-4a3a-9a51-0a5f7b1f6a10\n"
+                    "pgflowctl run 0b7c5bd2-6d3c-4a3a-9a51-0a5f7b1f6a10 --output | jq .\n",
         .run = command_run,
         .options = {{"output", NULL, "print only the run's output"}},
     },
@@ -129,6 +142,8 @@ const struct command command_table[] = {
         .least = 1,
         .most = 1,
         .needs_database = true,
+        .examples =
+            "pgflowctl cancel 0b7c5bd2-6d3c-4a3a-9a51-0a5f7b1f6a10 --reason 'wrong input'\n",
         .run = command_cancel,
         .options = {{"reason", "TEXT", "recorded with the run (default: cancelled by USER)"}},
     },
@@ -138,6 +153,8 @@ const struct command command_table[] = {
         .summary = "list worker processes",
         .help = "Live ones: what they serve, and how old their last heartbeat is.\n",
         .needs_database = true,
+        .examples = "pgflowctl workers --queue audit --watch\n"
+                    "pgflowctl workers --all --json | jq '.[].info.modules'\n",
         .run = command_workers,
         .options = {{"queue", "QUEUE", "only workers of this queue"},
                     {"all", NULL, "those that have stopped or fell silent, too"},
@@ -152,6 +169,8 @@ const struct command command_table[] = {
             "of the oldest, how many run; and how many live workers the queue has.\n",
         .most = 1,
         .needs_database = true,
+        .examples = "pgflowctl queue --watch\n"
+                    "pgflowctl queue audit\n",
         .run = command_queue,
         .options = {{"watch", NULL, "again every two seconds, until interrupted"}},
     },
@@ -164,6 +183,10 @@ const struct command command_table[] = {
                 "deprecate  tells their live workers to finish what they hold and end\n",
         .most = INVOCATION_ARGUMENTS,
         .needs_database = true,
+        .examples = "pgflowctl functions\n"
+                    "pgflowctl functions disable pgflow-host/audit\n"
+                    "pgflowctl functions deprecate pgflow-host/audit\n"
+                    "pgflowctl functions enable pgflow-host/audit\n",
         .run = command_functions,
     },
     {
@@ -172,6 +195,7 @@ const struct command command_table[] = {
         .summary = "list aliases and the versions behind them",
         .help = "One line a concrete flow: whether it is active, draining, drained or retired.\n",
         .needs_database = true,
+        .examples = "pgflowctl aliases\n",
         .run = command_aliases,
     },
     {
@@ -183,6 +207,8 @@ const struct command command_table[] = {
         .least = 2,
         .most = 2,
         .needs_database = true,
+        .examples = "pgflowctl activate audit audit_v2\n"
+                    "pgflowctl activate audit audit_v1\n",
         .run = command_activate,
         .options = {{"force", NULL, "although workers are missing: tasks wait for them"}},
     },
@@ -196,6 +222,7 @@ const struct command command_table[] = {
         .least = 1,
         .most = 1,
         .needs_database = true,
+        .examples = "pgflowctl coverage audit || echo do not deploy\n",
         .run = command_coverage,
     },
     {
@@ -210,6 +237,8 @@ const struct command command_table[] = {
         .most = 1,
         .needs_database = true,
         .is_offline = command_graph_is_offline,
+        .examples = "pgflowctl graph audit\n"
+                    "pgflowctl graph ./audit_v2.so --format dot | dot -Tsvg > audit.svg\n",
         .run = command_graph,
         .options = {{"format", "mermaid|dot", "for which program (default: mermaid)"}},
     },
@@ -225,6 +254,8 @@ const struct command command_table[] = {
         .least = 1,
         .most = 1,
         .needs_database = true,
+        .examples = "pgflowctl options ./audit_v2.so\n"
+                    "pgflowctl options ./audit_v2.so --apply\n",
         .run = command_options,
         .options = {{"apply", NULL, "store the module's options"}},
     },
@@ -236,6 +267,8 @@ const struct command command_table[] = {
         .least = 1,
         .most = 1,
         .needs_database = true,
+        .examples = "pgflowctl drain audit_v1\n"
+                    "pgflowctl drain audit_v1 --wait --timeout 3600 && pgflowctl retire audit_v1\n",
         .run = command_drain,
         .options = {{"wait", NULL, "until it is safe to retire, showing progress"},
                     {"timeout", "S", "with --wait: give up after S seconds, exit 1"}},
@@ -249,6 +282,8 @@ const struct command command_table[] = {
         .least = 1,
         .most = 1,
         .needs_database = true,
+        .examples = "pgflowctl retire audit_v1\n"
+                    "pgflowctl retire audit_v1 --undo\n",
         .run = command_retire,
         .options = {{"undo", NULL, "take a retired flow back into service"}},
     },
@@ -261,6 +296,8 @@ const struct command command_table[] = {
         .least = 1,
         .most = 1,
         .needs_database = true,
+        .examples = "pgflowctl delete audit_v1\n"
+                    "pgflowctl delete audit_v1 --yes\n",
         .run = command_delete,
         .options = {{"yes", NULL, "delete it"}},
     },
@@ -275,6 +312,8 @@ const struct command command_table[] = {
             "so it may stand before every deployment.\n",
         .needs_database = true,
         .runs_without_one = true,
+        .examples = "pgflowctl doctor\n"
+                    "pgflowctl doctor --strict && ./deploy\n",
         .run = command_doctor,
         .options = {{"strict", NULL, "exit 1 with a warning, too"},
                     {"transaction-age", "S",
@@ -289,6 +328,8 @@ const struct command command_table[] = {
             "batch, each a transaction of its own. Definitions stay, and so do runs that have\n"
             "not ended. There is no way back.\n",
         .needs_database = true,
+        .examples = "pgflowctl prune --older-than '30 days' --dry-run\n"
+                    "pgflowctl prune --older-than '30 days'\n",
         .run = command_prune,
         .options = {{"older-than", "INTERVAL", "'30 days', '12 hours': how long ago they ended"},
                     {"dry-run", NULL, "only count them"},
@@ -308,6 +349,9 @@ const struct command command_table[] = {
         .most = 2,
         .needs_database = true,
         .is_offline = command_rollout_is_offline,
+        .examples = "pgflowctl rollout deployment.json check\n"
+                    "pgflowctl rollout deployment.json sql > deployment.sql\n"
+                    "pgflowctl rollout deployment.json status\n",
         .run = command_rollout,
     },
     {
@@ -319,33 +363,9 @@ const struct command command_table[] = {
             "what can stand in the place of the last one.\n",
         .hidden = true,
         .connects_itself = true,
+        .examples = "printf '%s\\0' pgflowctl start '' | pgflowctl complete\n",
         .run = command_complete,
     },
 };
 
 const size_t command_count = sizeof(command_table) / sizeof(command_table[0]);
-
-const struct command *command_find(const char *name)
-{
-    for (size_t i = 0; i < command_count; i++) {
-        if (strcmp(command_table[i].name, name) == 0)
-            return &command_table[i];
-    }
-    return NULL;
-}
-
-bool command_unknown(const char *name, struct error *error)
-{
-    const char *names[sizeof(command_table) / sizeof(command_table[0])];
-    size_t count = 0;
-    for (size_t i = 0; i < command_count; i++) {
-        if (!command_table[i].hidden)
-            names[count++] = command_table[i].name;
-    }
-    const char *near = text_nearest(name, names, count);
-    if (near)
-        return error_set(error, ERROR_USAGE, "unknown command '%s'; did you mean '%s'?",
-                         text_shown(name), near);
-    return error_set(error, ERROR_USAGE, "unknown command '%s'; pgflowctl --help lists all",
-                     text_shown(name));
-}

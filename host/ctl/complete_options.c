@@ -17,13 +17,6 @@ static const struct {
     {"module-dir", "FOLDER"}, {"config", "FILE"},
 };
 
-static const struct command_option shared_options[] = {
-    {"database", "URL", "which PostgreSQL"}, {"config", "FILE", "a config file of pgflow-host"},
-    {"json", NULL, "the answer as JSON"},    {"help", NULL, "what it does, with examples"},
-    {"version", NULL, "of the program"},
-};
-enum { SHARED = sizeof(shared_options) / sizeof(shared_options[0]) };
-
 static bool is_named(const char *name, const char *wanted, size_t size)
 {
     return strlen(name) == size && strncmp(name, wanted, size) == 0;
@@ -60,9 +53,9 @@ const char *complete_option_value(const struct completion *completion, const cha
     const struct command *command = completion->command;
     if (completion->is_host)
         return host_option_value(name, size);
-    for (size_t i = 0; i < SHARED; i++) {
-        if (is_named(shared_options[i].name, name, size))
-            return shared_options[i].value_name;
+    for (size_t i = 0; i < command_shared_option_count; i++) {
+        if (is_named(command_shared_options[i].name, name, size))
+            return command_shared_options[i].value_name;
     }
     for (size_t i = 0; command && i < COMMAND_OPTIONS && command->options[i].name; i++) {
         if (is_named(command->options[i].name, name, size))
@@ -101,9 +94,9 @@ void complete_options(const struct completion *completion)
         if (!is_given(completion, command->options[i].name))
             offer(completion, command->options[i].name, command->options[i].help);
     }
-    for (size_t i = 0; i < SHARED; i++) {
-        if (!is_given(completion, shared_options[i].name))
-            offer(completion, shared_options[i].name, shared_options[i].help);
+    for (size_t i = 0; i < command_shared_option_count; i++) {
+        if (!is_given(completion, command_shared_options[i].name))
+            offer(completion, command_shared_options[i].name, command_shared_options[i].help);
     }
 }
 

@@ -6,12 +6,29 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char shared_help[] =
-    "  --database URL           which PostgreSQL (default: PGFLOW_DATABASE, the config file,\n"
-    "                           DATABASE_URL, PG*)\n"
-    "  --config FILE            a config file of pgflow-host (default: PGFLOW_CONFIG)\n"
-    "  --json                   the answer as JSON\n"
-    "  --help                   of pgflowctl, or of the command\n";
+static void print_option(const struct command_option *option)
+{
+    char head[64];
+    (void)snprintf(head, sizeof(head), "--%s%s%s", option->name, option->value_name ? " " : "",
+                   option->value_name ? option->value_name : "");
+    printf("  %-24s %s\n", head, option->help);
+}
+
+static void print_shared_options(void)
+{
+    for (size_t i = 0; i < command_shared_option_count; i++)
+        print_option(&command_shared_options[i]);
+}
+
+static void print_examples(const char *lines)
+{
+    printf("\nExamples:\n");
+    while (*lines) {
+        int size = (int)strcspn(lines, "\n");
+        printf("  %.*s\n", size, lines);
+        lines += size + 1;
+    }
+}
 
 void help_print_all(void)
 {
@@ -24,12 +41,15 @@ void help_print_all(void)
         if (!command_table[i].hidden)
             printf("  %-12s %s\n", command_table[i].name, command_table[i].summary);
     }
-    printf("\nOptions, before or after the command:\n%s"
-           "  --version\n"
-           "\n"
+    printf("\nOptions, before or after the command:\n");
+    print_shared_options();
+    printf("\n"
            "Exit status: 0 yes or done; 1 the answer is no; 64 wrong use; 69 no database;\n"
-           "70 internal error; 78 wrong configuration (module, schema, rights).\n",
-           shared_help);
+           "70 internal error; 78 wrong configuration (module, schema, rights).\n");
+    print_examples("pgflowctl migrate\n"
+                   "pgflowctl start audit --input '{\"path\": \"/usr\"}' --wait\n"
+                   "pgflowctl runs --flow audit --watch\n"
+                   "pgflowctl doctor\n");
 }
 
 void help_print_command(const struct command *command)
@@ -37,12 +57,8 @@ void help_print_command(const struct command *command)
     printf("pgflowctl %s%s%s: %s\n\n%s", command->name, *command->arguments ? " " : "",
            command->arguments, command->summary, command->help);
     printf("\nOptions:\n");
-    for (size_t i = 0; i < COMMAND_OPTIONS && command->options[i].name; i++) {
-        const struct command_option *option = &command->options[i];
-        char head[64];
-        (void)snprintf(head, sizeof(head), "--%s%s%s", option->name, option->value_name ? " " : "",
-                       option->value_name ? option->value_name : "");
-        printf("  %-24s %s\n", head, option->help);
-    }
-    fputs(shared_help, stdout);
+    for (size_t i = 0; i < COMMAND_OPTIONS && command->options[i].name; i++)
+        print_option(&command->options[i]);
+    print_shared_options();
+    print_examples(command->examples);
 }

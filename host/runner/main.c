@@ -33,6 +33,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", error.text);
         return error.code;
     }
+    if (options.help) {
+        runner_options_print_help();
+        return fflush(stdout) == 0 ? 0 : ERROR_INTERNAL;
+    }
     if (options.mode == RUNNER_INSPECT)
         return inspect_module(&options);
     if (fcntl(RUNNER_FD_SOCKET, F_SETFD, FD_CLOEXEC) != 0 ||

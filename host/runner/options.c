@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ enum option_id {
     OPTION_CORE,
     OPTION_UID,
     OPTION_GID,
+    OPTION_HELP,
 };
 
 static const struct option long_options[] = {
@@ -33,6 +35,7 @@ static const struct option long_options[] = {
     {"core", no_argument, NULL, OPTION_CORE},
     {"uid", required_argument, NULL, OPTION_UID},
     {"gid", required_argument, NULL, OPTION_GID},
+    {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
 };
 
@@ -110,11 +113,32 @@ static bool apply_option(struct runner_options *options, int id, struct error *e
     case OPTION_CORE:
         options->core = true;
         return true;
+    case OPTION_HELP:
+        options->help = true;
+        return true;
     case '?':
         return error_set(error, ERROR_USAGE, "%s", usage);
     default:
         return apply_number(options, id, error);
     }
+}
+
+void runner_options_print_help(void)
+{
+    printf("pgflow-runner maps one flow module and runs its handlers, one at a time.\n"
+           "\n"
+           "  pgflow-runner --inspect FILE.so\n"
+           "\n"
+           "  --inspect FILE   print the module's descriptor as JSON; exit 78 when it is refused\n"
+           "  --preload FILE   map this library first; may be repeated\n"
+           "  --help           this text\n"
+           "\n"
+           "Everything else (--run and its limits) is what pgflow-host says, over descriptors\n"
+           "that it opens; see pgflow-runner(1).\n"
+           "\n"
+           "Examples\n"
+           "    pgflow-runner --inspect ./audit_v2.so\n"
+           "    pgflowctl inspect ./audit_v2.so    # the same, for people\n");
 }
 
 bool runner_options_parse(struct runner_options *options, int argc, char **argv,
@@ -128,6 +152,8 @@ bool runner_options_parse(struct runner_options *options, int argc, char **argv,
     while ((id = getopt_long(argc, argv, "", long_options, NULL)) != -1)
         if (!apply_option(options, id, error))
             return false;
+    if (options->help)
+        return true;
     if (options->module == NULL || optind != argc)
         return error_set(error, ERROR_USAGE, "%s", usage);
     return true;

@@ -30,9 +30,13 @@ struct runner_options {
     size_t memory;            /* bytes of address space; 0: no limit */
     unsigned long long files; /* soft limit on open descriptors; 0: as given */
     bool core;
+    bool help; /* and nothing else */
     uid_t uid; /* (uid_t)-1: stays */
     gid_t gid;
 };
+
+/* To stdout. */
+void runner_options_print_help(void);
 
 /* ERROR_USAGE on anything unknown, missing or out of range. */
 bool runner_options_parse(struct runner_options *options, int argc, char **argv,

@@ -168,6 +168,21 @@ def test_queue_counts_what_waits_and_who_works(database):
     assert unknown.returncode == 64 and "routed_main" in unknown.stderr
 
 
+def test_every_command_that_answers_has_its_answer_in_json(database, hosts):
+    hosts.start(queue="chain", plugins=["chain"])
+    run = database.start_flow("chain")
+    database.wait_run(run)
+
+    for command in (
+        ["migrate", "--status"], ["inspect", module("chain")], ["lint", module("chain")],
+        ["exec", module("chain"), "--step", "first"], ["runs"], ["run", run], ["cancel", run], ["workers"], ["queue"],
+        ["functions"], ["aliases"], ["activate", "chain", "chain"], ["coverage", "chain"], ["graph", "chain"],
+        ["options", module("chain")], ["drain", "chain"], ["doctor"], ["prune", "--older-than", "1 day"],
+        ["start", "chain"], ["delete", "chain"],
+    ):
+        assert answer(database, *command)[1] in (0, 1), command
+
+
 def test_watch_shows_what_changes_until_it_is_interrupted(database):
     compile_flow(database, "chain")
     env = environment(PGFLOW_DATABASE=database.url)
