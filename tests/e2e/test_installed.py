@@ -77,6 +77,18 @@ def serve(moved, module, database, folder):
         host.kill()
 
 
+def test_manual_pages_and_completion_are_where_they_are_looked_for(moved):
+    share = moved / "share"
+    for page in ("man1/pgflow-host.1.gz", "man1/pgflow-runner.1.gz", "man1/pgflowctl.1.gz", "man5/pgflow-module.5.gz"):
+        assert (share / "man" / page).is_file(), page
+    for script in ("zsh/site-functions/_pgflowctl", "zsh/vendor-completions/_pgflowctl",
+                   "fish/vendor_completions.d/pgflow-host.fish", "fish/vendor_completions.d/pgflowctl.fish"):
+        assert (share / script).is_file(), script
+    for program in ("pgflow-host", "pgflowctl"):
+        script = share / "bash-completion" / "completions" / program
+        assert "__pgflow_complete" in command("bash", "--norc", "-c", f". {script}; complete -p {program}")
+
+
 @pytest.mark.parametrize("way", ["find_package", "pkg-config"])
 def test_module_built_outside_by_the_installed_sdk_runs_on_the_installed_host(
     moved, examples, empty_database, tmp_path, way
