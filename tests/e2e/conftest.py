@@ -1,8 +1,11 @@
 """Fixtures: each test gets a database of its own and hosts that end with it."""
 
 import contextlib
+import pathlib
+import shutil
 import signal
 import sys
+import tempfile
 
 import pytest
 
@@ -69,3 +72,12 @@ def shared_database(template):
 def shared_hosts(shared_database, tmp_path_factory):
     with hosts_on(shared_database, tmp_path_factory.mktemp("hosts")) as started:
         yield started
+
+
+@pytest.fixture
+def public_folder():
+    """One that every user can pass through, unlike pytest's own."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="pgflow-e2e-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)

@@ -140,8 +140,13 @@ def test_a_configuration_that_somebody_wrote_is_kept(tmp_path):
     assert written.read_text() == "queue = mine\n"
 
 
-def test_prefix_usr_has_its_configuration_in_etc(tmp_path):
-    install("/usr", DESTDIR=tmp_path)
+def test_prefix_usr_has_its_configuration_in_etc_by_the_command_of_the_guide(tmp_path):
+    guide = (SOURCE / "docs/operations/installing.md").read_text()
+    line = re.search(r"^DESTDIR=.* cmake --install .*$", guide, re.M).group()
+    # The build of the tests has another prefix than that of the guide.
+    here = line.replace("$PWD/build/tree", str(tmp_path)).replace("build/package", str(BUILD)) + " --prefix /usr"
+
+    command("bash", "-euc", here)
 
     assert (tmp_path / "etc/pgflow/host.conf").is_file()
     unit = (tmp_path / "usr/lib/systemd/system/pgflow-host@.service").read_text()

@@ -2,14 +2,13 @@
 
 import os
 import pathlib
-import shutil
 import subprocess
-import tempfile
 
 import pytest
 from conftest import hosts_on
 
 from lib.paths import SANITIZED, VALGRIND
+from lib.programs import status_of
 
 PLANTED = "planted-4711-password"
 NOBODY = 65534
@@ -17,15 +16,6 @@ NOBODY = 65534
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root reads another process's memory or changes users")
 # Under valgrind the pid is valgrind's, and what it maps.
 pytestmark = pytest.mark.skipif(VALGRIND, reason="looks at the processes themselves")
-
-
-@pytest.fixture
-def public_folder():
-    """One that every user can pass through, unlike pytest's own."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="pgflow-e2e-"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
 
 
 def as_other_user(folder):
@@ -44,11 +34,6 @@ def with_password(database):
 def runner_of(host):
     (pid,) = host.children()
     return pid
-
-
-def status_of(pid):
-    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
-    return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
 
 
 def memory_holds(pid, text):

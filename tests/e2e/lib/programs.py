@@ -160,6 +160,12 @@ def run(command, env, patience, folder):
     )
 
 
+def status_of(pid):
+    """What /proc says of a process, by name."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as listed:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in listed if ":\t" in line)
+
+
 def wait_until(question, patience=PATIENCE):
     """Ask until the answer is true: for what the kernel does not announce."""
     end = time.monotonic() + patience
