@@ -111,6 +111,10 @@ static bool read_option(struct reader *reader, const char *word, struct error *e
 static bool read_word(struct reader *reader, const char *word, struct error *error)
 {
     struct invocation *invocation = reader->invocation;
+    if (!invocation->command && strcmp(word, "help") == 0) {
+        invocation->help = true;
+        return true;
+    }
     if (!invocation->command) {
         invocation->command = command_find(word);
         return invocation->command || command_unknown(word, error);

@@ -18,6 +18,14 @@ def test_help_names_the_commands():
         assert command in result.stdout
 
 
+def test_help_of_a_command_ends_with_examples():
+    asked = run_ctl("help", "drain")
+
+    assert asked.returncode == 0 and asked.stdout == run_ctl("drain", "--help").stdout
+    assert "\nExamples:\n  pgflowctl drain" in asked.stdout
+    assert run_ctl("help").stdout == run_ctl("--help").stdout
+
+
 def test_unknown_command_offers_the_nearest():
     result = run_ctl("migarte")
 

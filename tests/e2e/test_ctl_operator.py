@@ -5,6 +5,7 @@ import os
 import pty
 import signal
 import subprocess
+import time
 
 from lib.paths import CTL, PATIENCE, module
 from lib.programs import Program, environment, run_ctl
@@ -194,6 +195,35 @@ def test_watch_shows_what_changes_until_it_is_interrupted(database):
     watching.signal(signal.SIGINT)
 
     assert watching.wait() == -signal.SIGINT
+
+
+def test_watch_on_a_terminal_stays_in_one_place(database):
+    compile_flow(database, "chain")
+    ours, theirs = pty.openpty()
+    watching = subprocess.Popen(
+        [CTL, "runs", "--watch"], env=environment(PGFLOW_DATABASE=database.url), stdout=theirs, stdin=subprocess.DEVNULL
+    )
+    os.close(theirs)
+    try:
+        shown = read_until(ours, b"no runs")
+        run = database.start_flow("chain")
+        shown += read_until(ours, run.encode())
+    finally:
+        watching.kill()
+        watching.wait(PATIENCE)
+        os.close(ours)
+
+    home = b"\x1b[H\x1b[2J"
+    assert shown.startswith(home) and shown.count(home) >= 2
+
+
+def read_until(terminal, wanted):
+    text = b""
+    end = time.monotonic() + PATIENCE
+    while wanted not in text:
+        assert time.monotonic() < end, text
+        text += os.read(terminal, 65536)
+    return text
 
 
 def at_a_terminal(database, *arguments, **more):
