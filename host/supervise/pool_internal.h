@@ -172,6 +172,7 @@ enum {
     LIMIT_QUICK_US = 500,
     LIMIT_QUICK_IN_A_ROW = 20,
     LIMIT_OUTPUT_AFTER_DEATH_MS = 100,
+    LIMIT_EXIT_AFTER_SOCKET_MS = 2000, /* a dying process closes its socket first */
     LIMIT_DEATHS_IN_A_ROW = 5,
     LIMIT_READY_TIMEOUT_MS = 10000,
     LIMIT_GRACE_MS = 2000,

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #define MOVE(to) (1u << (to))
 
@@ -138,7 +139,7 @@ void runner_lose(struct runner *runner)
         runner->cause = POOL_EXIT_PROTOCOL;
         runner_set_state(runner, RUNNER_STOPPING);
     }
-    runner_set_due(runner, due_in(runner, LIMIT_OUTPUT_AFTER_DEATH_MS));
+    runner_set_due(runner, due_in(runner, LIMIT_EXIT_AFTER_SOCKET_MS));
 }
 
 void runner_expect_start(struct runner *runner)
@@ -246,6 +247,15 @@ static void on_due(struct runner *runner)
     }
 }
 
+/* Dead, though libuv has not told yet. */
+static bool has_exited(const struct runner *runner)
+{
+    siginfo_t child = {.si_pid = 0};
+
+    return waitid(P_PID, (id_t)runner->pid, &child, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           child.si_pid == runner->pid;
+}
+
 void runner_on_timer(uv_timer_t *timer)
 {
     struct runner *runner = timer->data;
@@ -264,6 +274,11 @@ void runner_on_timer(uv_timer_t *timer)
         runner_read_answers(runner);
     if (runner->due_ms != due) {
         pool_dispatch(runner->pool);
+        return;
+    }
+    /* Nor is a dead one to be judged: how it ended is about to be told. */
+    if (runner_is_alive(runner) && has_exited(runner)) {
+        runner_set_due(runner, due_in(runner, LIMIT_OUTPUT_AFTER_DEATH_MS));
         return;
     }
     runner->due_ms = 0;

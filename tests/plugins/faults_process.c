@@ -77,6 +77,7 @@ int32_t fault_close_all(void *state, const pgf_call *call)
     (void)state;
     for (int fd = 0; fd < FD_SEEN; fd++)
         close(fd);
+    usleep((useconds_t)param_number(call, "ms", 0) * 1000);
     return put(call, "\"closed\"") ? PGF_OK : PGF_ERROR;
 }
 

@@ -4,8 +4,12 @@
  */
 #include "harness.h"
 
+#include "supervise/pool_internal.h"
+
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static struct harness h;
 static struct pool_module *faults;
@@ -153,6 +157,35 @@ Test(fault, garbage_in_place_of_a_frame_costs_one_attempt)
 Test(fault, closing_every_descriptor_costs_one_attempt)
 {
     expect_death("close_all", "{}", "exited with status 70");
+}
+
+/* As a process that dies slowly does: its socket ends long before it. */
+Test(fault, end_of_the_socket_waits_for_the_end_of_the_process)
+{
+    expect_death("close_all", "{\"ms\": 500}", "exited with status 70");
+}
+
+static bool lost_its_socket(struct harness *harness, void *data)
+{
+    const struct runner_list *busy = &((struct pool_module *)data)->runners[RUNNER_BUSY];
+
+    (void)harness;
+    return busy->count > 0 && busy->first->socket_ended;
+}
+
+/* As after a SIGSTOP of the host: its time is over, and it has exited meanwhile. */
+Test(fault, runner_that_exited_while_the_host_slept_is_not_blamed_for_its_socket)
+{
+    siginfo_t child;
+
+    harness_submit(&h, &task, faults, "close_all", "{\"ms\": 200}");
+    harness_wait_for(&h, lost_its_socket, faults);
+    cr_assert_eq(
+        waitid(P_PID, (id_t)faults->runners[RUNNER_BUSY].first->pid, &child, WEXITED | WNOWAIT), 0);
+    usleep(LIMIT_EXIT_AFTER_SOCKET_MS * 1000 + 100000);
+    harness_wait(&h, &task.done, 1);
+
+    cr_assert_str_eq(task.error, "exited with status 70");
 }
 
 Test(fault, flood_of_stderr_is_cut_and_its_task_completes)
