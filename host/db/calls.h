@@ -142,6 +142,35 @@ void db_offer_activation(struct db *db, const char *flow, const char *worker_id,
 typedef void (*db_count_done)(void *ctx, const struct db_status *status, const int *requeued);
 void db_maintain(struct db *db, db_count_done done, void *ctx);
 
+/* ---- Statistics ---- */
+
+struct db_queue_stats_row {
+    const char *flow;
+    const char *step;
+    int64_t queued, started; /* tasks */
+    int64_t oldest_ms;       /* age of the oldest queued one; -1: none */
+};
+struct db_queue_stats {
+    const struct db_queue_stats_row *rows; /* pairs with live tasks, whoever serves them */
+    size_t count;
+};
+typedef void (*db_queue_stats_done)(void *ctx, const struct db_status *status,
+                                    const struct db_queue_stats *result);
+void db_queue_stats(struct db *db, const char *queue, db_queue_stats_done done, void *ctx);
+
+struct db_drain_row {
+    const char *flow;
+    bool is_active;       /* an alias points at it */
+    int64_t started_runs; /* -1: active, not counted */
+};
+struct db_drain {
+    const struct db_drain_row *rows; /* of those asked for that are compiled */
+    size_t count;
+};
+typedef void (*db_drain_done)(void *ctx, const struct db_status *status,
+                              const struct db_drain *result);
+void db_draining_runs(struct db *db, struct db_texts flows, db_drain_done done, void *ctx);
+
 /* ---- Claims ---- */
 
 enum db_claim_outcome {
@@ -183,7 +212,8 @@ struct db_claim_row {
     bool body_mismatch;
     const char *reason; /* DB_CLAIM_FENCED: unknown, deprecated, stopped, standby, other_queue,
                          * must_stop; NULL: none */
-    int64_t due_in_ms;  /* DB_CLAIM_EMPTY: when the next message is due; -1: none waits */
+    int64_t due_in_ms;  /* DB_CLAIM_EMPTY: when the next message is due; -1: none waits;
+                         * DB_CLAIM_STARTED, zero or less: since when the message was visible */
 };
 
 struct db_claim {

@@ -13,7 +13,7 @@
 #include <libpq-fe.h>
 #include <string.h>
 
-enum { COLUMNS = 20, ROWS = 12, ITEMS = 3 };
+enum { COLUMNS = 24, ROWS = 12, ITEMS = 3 };
 
 static struct call *caught;
 static int told;
@@ -156,6 +156,23 @@ static void on_function(void *ctx, const struct db_status *status,
     FUZZ_CHECK(!state || state->is_paused == (state->paused_at != NULL));
 }
 
+static void on_queue_stats(void *ctx, const struct db_status *status,
+                           const struct db_queue_stats *stats)
+{
+    (void)ctx;
+    note(status, stats);
+    for (size_t i = 0; stats && i < stats->count; i++)
+        FUZZ_CHECK(strlen(stats->rows[i].flow) + strlen(stats->rows[i].step) < SIZE_MAX);
+}
+
+static void on_drain(void *ctx, const struct db_status *status, const struct db_drain *drain)
+{
+    (void)ctx;
+    note(status, drain);
+    for (size_t i = 0; drain && i < drain->count; i++)
+        FUZZ_CHECK(strlen(drain->rows[i].flow) < SIZE_MAX);
+}
+
 /* ---- The calls ---- */
 
 static void make_call(size_t which, char *text)
@@ -204,6 +221,12 @@ static void make_call(size_t which, char *text)
     case 10:
         db_mark_worker_stopped(NULL, text, on_done, NULL);
         break;
+    case 11:
+        db_queue_stats(NULL, text, on_queue_stats, NULL);
+        break;
+    case 12:
+        db_draining_runs(NULL, none, on_drain, NULL);
+        break;
     default:
         db_read_and_claim_tasks(NULL, text, 10, 5, text, pairs, DB_CLAIM_BEHIND_RESULTS, on_claim,
                                 NULL);
@@ -221,9 +244,10 @@ static const char *const words[] = {
 };
 
 static const char *const claim_columns[] = {
-    "outcome",    "queue_name",  "msg_id",        "flow_slug", "run_id",    "step_slug",
-    "task_index", "attempt",     "max_attempts",  "claim_no",  "timeout",   "input",
-    "flow_input", "input_error", "body_mismatch", "reason",    "due_in_ms", "counts",
+    "outcome",    "queue_name",  "msg_id",        "flow_slug", "run_id",       "step_slug",
+    "task_index", "attempt",     "max_attempts",  "claim_no",  "timeout",      "input",
+    "flow_input", "input_error", "body_mismatch", "reason",    "due_in_ms",    "counts",
+    "depth",      "started",     "oldest_ms",     "is_active", "started_runs",
 };
 
 static void set_value(PGresult *result, int row, int column, struct fuzz_input *input)

@@ -9,7 +9,8 @@
 -- flow_input   the run's input, on the first row of each run that wants it
 -- body_mismatch  the message's body does not name the task that owns it
 -- reason       of 'fenced': unknown | deprecated | stopped | standby | other_queue | must_stop
--- due_in_ms    of 'empty': until the next message is visible; null: queue is empty
+-- due_in_ms    of 'empty': until the next message is visible; null: queue is empty; of 'started',
+--              zero or less: since its message was visible; null: read before this claim
 create type pgflow.claim_row as (
   outcome text,
   queue_name text,

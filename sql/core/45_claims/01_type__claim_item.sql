@@ -5,7 +5,8 @@
 -- present      this claim holds the message row; false: another session does; null:
 --              the queue has no such message
 -- visible_at   when the message is visible again; null: leave it as the read left it
--- due_in_ms    of 'busy': until its recovery deadline (negative: passed)
+-- due_in_ms    of 'busy': until its recovery deadline (negative: passed); of 'started': for how
+--              long its message was visible, negative; null: read before this claim
 -- root         the step has no dependencies    map       it is a map step
 create type pgflow._claim_item as (
   place int,
@@ -30,10 +31,12 @@ create type pgflow._claim_item as (
   wants_flow_input boolean
 );
 
--- Internal: the messages of a batch as the read left them, by position.
+-- Internal: the messages of a batch as the read left them, by position. due_ats: when they became
+-- visible; null: the claim did not read them.
 create type pgflow._message_batch as (
   msg_ids bigint[],
   read_cts int[],
   bodies jsonb[],
-  present boolean[]
+  present boolean[],
+  due_ats timestamptz[]
 );

@@ -29,12 +29,12 @@ declare
 begin
   return array(
     with message as (
-      select m.place::int, m.msg_id, m.read_ct, m.body, m.present
-      from unnest(batch.msg_ids, batch.read_cts, batch.bodies, batch.present)
-             with ordinality as m(msg_id, read_ct, body, present, place)
+      select m.place::int, m.msg_id, m.read_ct, m.body, m.present, m.due_at
+      from unnest(batch.msg_ids, batch.read_cts, batch.bodies, batch.present, batch.due_ats)
+             with ordinality as m(msg_id, read_ct, body, present, due_at, place)
     ), looked_up as materialized (
       select
-        m.place, m.msg_id, m.read_ct, m.body, m.present, t.flow_slug, t.run_id, t.step_slug,
+        m.place, m.msg_id, m.read_ct, m.body, m.present, m.due_at, t.flow_slug, t.run_id, t.step_slug,
         t.task_index, t.attempts_count, t.claim_no, t.recover_at, s.deps_count, s.step_type,
         s.wants_flow_input,
         coalesce(s.opt_max_attempts, f.opt_max_attempts) as max_attempts,
@@ -85,8 +85,11 @@ begin
         or l.body ->> 'step_slug' is distinct from l.step_slug
         or l.body ->> 'task_index' is distinct from l.task_index::text
         or l.body ->> 'flow_slug' is distinct from l.flow_slug),
-      case when l.outcome = 'busy' and l.is_ours then
-        ceil(extract(epoch from l.recover_at - moment) * 1000)::bigint
+      case
+        when l.outcome = 'busy' and l.is_ours then
+          ceil(extract(epoch from l.recover_at - moment) * 1000)::bigint
+        when l.outcome = 'started' and isfinite(l.due_at) then
+          least(ceil(extract(epoch from l.due_at - moment) * 1000)::bigint, 0)
       end,
       case l.outcome
         when 'started' then moment + make_interval(secs => l.timeout + 2)

@@ -48,7 +48,7 @@ begin
         lower($1), i.msg_id, i.flow_slug, i.run_id, i.step_slug, i.task_index, null, i.max_attempts,
         null, i.timeout, null, null, null, i.body_mismatch,
         case when i.outcome in ('busy', 'foreign', 'unsupported') then i.reason else 'unsupported_batch' end,
-        i.due_in_ms)::pgflow.claim_row as a
+        case when i.outcome = 'busy' then i.due_in_ms end)::pgflow.claim_row as a
       from unnest(items) i
       order by i.place
     ) answer;

@@ -16,9 +16,10 @@ declare
   batch pgflow._message_batch;
 begin
   execute format($query$
-    select array_agg(d.msg_id), array_agg(d.read_ct), array_agg(d.message), array_agg(true)
+    select array_agg(d.msg_id), array_agg(d.read_ct), array_agg(d.message), array_agg(true),
+           array_agg(d.vt)
     from (
-      select m.msg_id, m.read_ct + 1 as read_ct, m.message
+      select m.msg_id, m.vt, m.read_ct + 1 as read_ct, m.message
       from pgmq.%I m
       where m.vt <= (select $1)
       order by m.vt
@@ -27,7 +28,7 @@ begin
     ) d
     $query$, pgmq.format_table_name(queue_name, 'q'))
   using clock_timestamp(), qty
-  into batch.msg_ids, batch.read_cts, batch.bodies, batch.present;
+  into batch.msg_ids, batch.read_cts, batch.bodies, batch.present, batch.due_ats;
   return batch;
 end
 $$;

@@ -1,17 +1,19 @@
 -- Every outcome of a claim but the guard's, and what it does to task and message.
 begin;
-select plan(46);
+select plan(47);
 select pgflow_test.chain('f', '{a,b}');
 select pgflow.register_worker(pgflow_test.w(1), 'f', 'fn', pgflow_test.pairs('f/a'));
 
 -- started
 select pgflow.start_flow('f', '{"x": 1}', pgflow_test.w(101));
+update pgmq.q_f set vt = clock_timestamp() - interval '1 hour';
 create temp table claim as select * from pgflow.read_and_claim_tasks('F', 10, 5, pgflow_test.w(1));
 select results_eq(
   $$select outcome, queue_name, msg_id, flow_slug, run_id, step_slug, task_index, attempt, max_attempts, claim_no, timeout from claim$$,
   $$values ('started', 'f', 1::bigint, 'f', pgflow_test.w(101), 'a', 0, 1, 3, 1, 60)$$, 'a queued task is started');
-select results_eq($$select input, flow_input, input_error, body_mismatch, reason, due_in_ms from claim$$,
-  $$values ('{}'::jsonb, '{"x": 1}'::jsonb, null::text, false, null::text, null::bigint)$$, 'with its input');
+select results_eq($$select input, flow_input, input_error, body_mismatch, reason from claim$$,
+  $$values ('{}'::jsonb, '{"x": 1}'::jsonb, null::text, false, null::text)$$, 'with its input');
+select ok((select due_in_ms between -3660000 and -3600000 from claim), 'and says for how long its message was visible');
 select results_eq(
   $$select status, attempts_count, claim_no, claimed_exact, last_worker_id, recover_at - started_at from pgflow.step_tasks$$,
   $$values ('started', 1, 1, true, pgflow_test.w(1), '90 seconds'::interval)$$,

@@ -398,6 +398,19 @@ Test(calls, an_unknown_worker_is_fenced_with_the_reason)
     cr_assert(eq(str, (char *)seen.rows[0]->reason, "unknown"));
 }
 
+Test(calls, a_claimed_task_says_since_when_it_was_visible)
+{
+    serve();
+    free(fixture_admin(&fixture, "select pgflow.start_flow('audit', '{}')"));
+    free(fixture_admin(&fixture, "update pgmq.q_audit set vt = clock_timestamp() - interval '1 "
+                                 "hour'"));
+
+    claim(1);
+
+    cr_assert(le(i64, seen.rows[0]->due_in_ms, -3600000));
+    cr_assert(gt(i64, seen.rows[0]->due_in_ms, -7200000));
+}
+
 Test(calls, a_run_goes_through_claim_and_finish)
 {
     serve();

@@ -1,0 +1,102 @@
+/*
+ * What the metrics ask the database for. Both read only; on the side lane, because a long queue
+ * takes time to count.
+ */
+#include "db/calls_support.h"
+
+#include <stdlib.h>
+
+/* ---- queue_stats ---- */
+
+static bool read_queue_stats(const PGresult *result, struct db_queue_stats_row *rows)
+{
+    static const char *const names[] = {"flow_slug", "step_slug", "depth", "started", "oldest_ms"};
+    int columns[5];
+
+    if (!result_columns(result, names, columns, 5))
+        return false;
+    for (int i = 0; i < PQntuples(result); i++) {
+        rows[i].flow = result_text(result, i, columns[0]);
+        rows[i].step = result_text(result, i, columns[1]);
+        rows[i].queued = result_int64(result, i, columns[2], 0);
+        rows[i].started = result_int64(result, i, columns[3], 0);
+        rows[i].oldest_ms = result_int64(result, i, columns[4], -1);
+        if (!rows[i].flow || !rows[i].step)
+            return false;
+    }
+    return true;
+}
+
+static void answer_queue_stats(struct call *call, const struct db_status *status, PGresult *result)
+{
+    db_queue_stats_done done = (db_queue_stats_done)call->done;
+    if (!result) {
+        done(call->ctx, status, NULL);
+        return;
+    }
+    size_t count = (size_t)PQntuples(result);
+    struct db_queue_stats_row *rows = calloc(count + 1, sizeof(*rows));
+    struct db_queue_stats stats = {.rows = rows, .count = count};
+    struct db_status failure = rows ? result_mismatch(status) : result_no_memory(status);
+    bool read = rows && read_queue_stats(result, rows);
+    done(call->ctx, read ? status : &failure, read ? &stats : NULL);
+    free(rows);
+}
+
+void db_queue_stats(struct db *db, const char *queue, db_queue_stats_done done, void *ctx)
+{
+    static const struct statement statement = {
+        .name = "queue_stats",
+        .sql = "select flow_slug, step_slug, depth, started,"
+               " (extract(epoch from oldest_age) * 1000)::bigint as oldest_ms"
+               " from pgflow.queue_stats($1)"};
+    struct call *call =
+        call_create(&statement, CALL_SIDE, answer_queue_stats, (call_done)done, ctx);
+    params_text(&call->params, queue);
+    db_submit(db, call);
+}
+
+/* ---- draining_runs ---- */
+
+static bool read_drain(const PGresult *result, struct db_drain_row *rows)
+{
+    static const char *const names[] = {"flow_slug", "is_active", "started_runs"};
+    int columns[3];
+
+    if (!result_columns(result, names, columns, 3))
+        return false;
+    for (int i = 0; i < PQntuples(result); i++) {
+        rows[i].flow = result_text(result, i, columns[0]);
+        rows[i].is_active = result_bool(result, i, columns[1]);
+        rows[i].started_runs = result_int64(result, i, columns[2], -1);
+        if (!rows[i].flow)
+            return false;
+    }
+    return true;
+}
+
+static void answer_drain(struct call *call, const struct db_status *status, PGresult *result)
+{
+    db_drain_done done = (db_drain_done)call->done;
+    if (!result) {
+        done(call->ctx, status, NULL);
+        return;
+    }
+    size_t count = (size_t)PQntuples(result);
+    struct db_drain_row *rows = calloc(count + 1, sizeof(*rows));
+    struct db_drain drain = {.rows = rows, .count = count};
+    struct db_status failure = rows ? result_mismatch(status) : result_no_memory(status);
+    bool read = rows && read_drain(result, rows);
+    done(call->ctx, read ? status : &failure, read ? &drain : NULL);
+    free(rows);
+}
+
+void db_draining_runs(struct db *db, struct db_texts flows, db_drain_done done, void *ctx)
+{
+    static const struct statement statement = {
+        .name = "draining_runs",
+        .sql = "select flow_slug, is_active, started_runs from pgflow.draining_runs($1::text[])"};
+    struct call *call = call_create(&statement, CALL_SIDE, answer_drain, (call_done)done, ctx);
+    calls_put_texts(&call->params, flows);
+    db_submit(db, call);
+}
