@@ -20,15 +20,23 @@ static bool has_free_slot(const struct pool *pool)
     return active_runners(pool) < pool->config.concurrency;
 }
 
+/* A few at a time: starting a hundred keeps the loop from everything else, and for short handlers
+ * the first few are enough. */
+static bool may_start_runner(const struct pool_module *module)
+{
+    uint32_t starting = module->runners[RUNNER_STARTING].count;
+
+    return starting < module->queue.count && starting < LIMIT_STARTING_AT_ONCE &&
+           !module->spawn_paused;
+}
+
 static enum placement find_placement(const struct pool_module *module)
 {
     if (module->queue.count == 0)
         return PLACE_NOWHERE;
     if (module->runners[RUNNER_IDLE].count > 0)
         return PLACE_IDLE;
-    return module->runners[RUNNER_STARTING].count < module->queue.count && !module->spawn_paused
-               ? PLACE_SPAWN
-               : PLACE_NOWHERE;
+    return may_start_runner(module) ? PLACE_SPAWN : PLACE_NOWHERE;
 }
 
 static bool is_older(const struct pool_module *a, const struct pool_module *b)

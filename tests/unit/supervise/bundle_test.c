@@ -1,6 +1,6 @@
 /*
  * Several short tasks at a time for one runner: when, how many, and that none of them waits behind
- * a handler that takes its time.
+ * a handler that takes its time. And how many runners a burst starts.
  */
 #include "harness.h"
 
@@ -48,6 +48,29 @@ Test(bundle, is_a_quarter_of_what_waits_so_that_few_tasks_are_spread)
     cr_assert_eq(module_bundle(&module, 1), 1);
     cr_assert_eq(module_bundle(&module, 7), 1);
     cr_assert_eq(module_bundle(&module, 12), 3);
+}
+
+Test(bundle, burst_starts_a_few_runners_at_a_time_and_fills_every_slot, .init = begin, .fini = end)
+{
+    struct record records[20] = {0};
+
+    h.config.concurrency = 20;
+    harness_start(&h);
+    struct pool_module *faults = harness_add(&h, "faults");
+    for (int i = 0; i < 20; i++)
+        harness_submit(&h, &records[i], faults, "sleep", "{\"ms\": 20000}");
+    cr_assert_eq(pool_gauges(h.pool).starting, LIMIT_STARTING_AT_ONCE);
+
+    for (int i = 0; i < 20; i++)
+        harness_wait(&h, &records[i].started, 1);
+    cr_assert_eq(pool_gauges(h.pool).busy, 20);
+
+    for (int i = 0; i < 20; i++)
+        pool_cancel(h.pool, &records[i].task, POOL_SHUTDOWN);
+    for (int i = 0; i < 20; i++) {
+        harness_wait(&h, &records[i].done, 1);
+        record_free(&records[i]);
+    }
 }
 
 Test(bundle, tasks_behind_a_slow_handler_move_to_other_runners, .init = begin, .fini = end)
