@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -125,6 +126,19 @@ def test_packages_name_no_folder_of_the_build(unpacked):
         # Objects of the test kit have debug information.
         if path.is_file() and path.suffix != ".a":
             assert str(SOURCE).encode() not in path.read_bytes(), path
+
+
+def test_recipe_of_the_image_names_what_the_package_and_the_host_have(unpacked):
+    recipe = (SOURCE / "packaging/container/Containerfile").read_text()
+    (entry,) = re.findall(r'^ENTRYPOINT \["/(.*)"\]$', recipe, re.M)
+    set_there = re.findall(r"\bPGFLOW_([A-Z_]+)=", recipe)
+    program = unpacked / "pgflow-host" / entry
+
+    assert program.is_file()
+    assert set_there
+    for name in set_there:
+        assert f"--{name.lower().replace('_', '-')} " in command(program, "--help")
+    assert "scripts/package /packages" in recipe and os.access(SOURCE / "scripts/package", os.X_OK)
 
 
 @pytest.mark.skipif(shutil.which("lintian") is None, reason="lintian is not installed")
