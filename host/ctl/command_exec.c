@@ -338,12 +338,26 @@ static bool print_json(struct exec *exec, struct error *error)
     return ok;
 }
 
+/* Names in them come from the module, and go into JSON. */
+static bool put_findings(struct exec *exec, struct error *error)
+{
+    struct buf raw;
+    buf_init(&raw, LIMIT_MIB);
+    valgrind_put_findings(&exec->valgrind, &raw);
+    char *room = buf_reserve(&exec->findings, 3 * raw.size + 1);
+    if (room)
+        buf_commit(&exec->findings, text_clean(room, 3 * raw.size + 1, raw.data, raw.size));
+    buf_free(&raw);
+    return room || error_out_of_memory(error);
+}
+
 static int run(struct exec *exec, struct error *error)
 {
     exec->request.on_line = take_line;
     exec->request.context = exec;
     bool ran = exec_run(&exec->module, &exec->request, &exec->report, error);
-    valgrind_put_findings(&exec->valgrind, &exec->findings);
+    if (!put_findings(exec, error))
+        return FAILED;
     if (!ran) {
         fputs(exec->findings.data, stderr);
         return FAILED;
@@ -363,7 +377,7 @@ int command_exec(struct invocation *invocation, struct error *error)
     buf_init(&exec.input, (size_t)LIMIT_PAYLOAD_DEFAULT_MIB * LIMIT_MIB);
     buf_init(&exec.flow_input, (size_t)LIMIT_PAYLOAD_DEFAULT_MIB * LIMIT_MIB);
     buf_init(&exec.log, (size_t)LIMIT_PAYLOAD_DEFAULT_MIB * LIMIT_MIB);
-    buf_init(&exec.findings, LIMIT_MIB);
+    buf_init(&exec.findings, (size_t)4 * LIMIT_MIB);
     if (read_pass_env(&exec, error) &&
         exec_module_open(&exec.module, invocation->arguments[0], exec.request.pass_env, error) &&
         read_request(&exec, error))

@@ -118,6 +118,17 @@ def test_other_exports_are_named_and_counted(tmp_path):
     assert ("exports", "so are 3 more") in found
 
 
+def test_names_of_a_file_cannot_steer_the_terminal(tmp_path):
+    text = CLEAN + 'PGF_EXPORT int odd(void) __asm__("od\\033[31md"); int odd(void) { return 1; }'
+    file = build(tmp_path, text, link=LINK[1:])
+
+    result = run_ctl("lint", file)
+    found, _ = findings(file)
+
+    assert "'od [31md' is exported" in result.stdout
+    assert ("exports", "'od [31md' is exported") in found
+
+
 def test_library_that_is_missing_is_named(tmp_path):
     library = build(tmp_path, "int helper(void); int helper(void) { return 1; }", name="libhelper.so", link=[], *["-fvisibility=default"])
     text = CLEAN.replace("return state", "int helper(void); return helper() + (state").replace("NULL; }", "NULL); }")
