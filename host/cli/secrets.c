@@ -17,7 +17,8 @@ void options_wipe_secrets(int argc, char *argv[], char *environment[])
     static const char *const names[] = {"PGFLOW_DATABASE=", "DATABASE_URL=", "PGPASSWORD="};
     static const char option[] = "--database";
 
-    for (int i = 1; i < argc; i++) {
+    /* From the end: what is wiped may itself have been the option. */
+    for (int i = argc - 1; i > 0; i--) {
         if (strncmp(argv[i], option, strlen(option)) != 0)
             continue;
         if (argv[i][strlen(option)] == '=')

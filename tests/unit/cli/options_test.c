@@ -275,6 +275,16 @@ Test(options, error_names_the_line_of_the_config)
     unlink(path);
 }
 
+Test(options, secret_behind_an_option_given_twice_is_wiped)
+{
+    char first[] = "--database", second[] = "--database", value[] = "postgres://u:secret@h/d";
+    char *argv[] = {"pgflow-host", first, second, value, NULL};
+
+    options_wipe_secrets(4, argv, no_environment);
+
+    cr_assert(eq(ptr, strstr(value, "secret"), NULL));
+}
+
 Test(options, secrets_are_wiped_in_place)
 {
     char two[] = "--database", value[] = "postgres://u:secret@h/d", one[] = "--database=secret";
