@@ -169,6 +169,15 @@ def test_work_without_a_worker_and_work_past_its_recovery(database):
     assert any("past the time of their recovery" in finding for _, finding in findings), findings
 
 
+def test_of_the_steps_without_a_worker_one_that_waits_is_named(database):
+    compile_flow(database, "routed_v2")
+    database.start_flow("routed_v2")  # check sorts before prepare, which waits
+
+    findings, _ = examine(database.url)
+
+    assert ("work", "queue routed_main: no live worker for routed_v2.prepare and 2 more") in findings
+
+
 def test_run_that_nothing_can_end(database, hosts):
     hosts.start(queue="chain", plugins=["chain"])
     run = database.start_flow("chain")
