@@ -10,6 +10,7 @@ from lib.paths import HOST
 
 RESTART_PAUSE_S = 0.2
 PATIENCE_S = 120.0
+PIPE_SIZE = 1 << 20
 
 
 class Slot:
@@ -43,6 +44,7 @@ class Slot:
     def _supervise(self):
         while not self._stopping.is_set():
             program = programs.Program([*self._arguments], programs.environment(**self._environment), self._folder)
+            program.log.make_room(PIPE_SIZE)
             with self._started:
                 self.expect(program, *self.start_may_end_with)
                 self.programs.append(program)

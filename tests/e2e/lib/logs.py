@@ -1,5 +1,6 @@
 """The log of a running program: read as it comes, awaited by event."""
 
+import fcntl
 import json
 import threading
 import time
@@ -23,6 +24,10 @@ class Log:
         self._changed = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+
+    def make_room(self, size):
+        """A wider pipe, so that a program which says much drops nothing while its reader is late."""
+        fcntl.fcntl(self._pipe, fcntl.F_SETPIPE_SZ, size)
 
     def _read(self):
         for raw in self._pipe:

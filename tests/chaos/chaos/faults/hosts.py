@@ -7,6 +7,7 @@ from .base import Fault, some_host
 
 FREEZE_PATIENCE_S = 150.0
 PATIENCE_S = 120.0
+TRIES = 20
 
 
 class KillHost(Fault):
@@ -41,18 +42,32 @@ class FreezeHost(Fault):
         # From here on the other faults leave it alone.
         slot.frozen = True
         slot.freezes += 1
-        worker = world.fill(slot)
-        program = slot.program
-        frozen = time.time()
-        program.signal(signal.SIGSTOP)
-        world.lost_claims.append(("tasks of a frozen host completed", frozen, world.claims_of(worker)))
-        # The other hosts recover its tasks once their lease is over.
-        world.asker.until(
-            "select count(*) = 0 from pgflow.step_tasks where status = 'started' and last_worker_id = %s",
-            worker, patience=FREEZE_PATIENCE_S,
-        )
-        program.signal(signal.SIGCONT)
-        slot.frozen = False
+        try:
+            self._freeze(world, slot)
+        finally:
+            slot.frozen = False
+
+    @staticmethod
+    def _freeze(world, slot):
+        for _ in range(TRIES):
+            slot.wait_ready(len(slot.programs))
+            worker = world.fill(slot)
+            program = slot.program
+            frozen = time.time()
+            program.signal(signal.SIGSTOP)
+            claims = world.claims_of(worker)
+            if claims and worker == slot.worker_id():
+                world.lost_claims.append(("tasks of a frozen host completed", frozen, claims))
+                # The other hosts recover its tasks once their lease is over.
+                world.asker.until(
+                    "select count(*) = 0 from pgflow.step_tasks where status = 'started' and last_worker_id = %s",
+                    worker, patience=FREEZE_PATIENCE_S,
+                )
+                program.signal(signal.SIGCONT)
+                return
+            # Fenced or started afresh by another fault just now.
+            program.signal(signal.SIGCONT)
+        world.findings.append(f"{slot.name} never had a task in hand to be frozen with")
 
 
 class StopHost(Fault):
