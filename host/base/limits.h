@@ -47,6 +47,12 @@
 #define LIMIT_LOG_VALUE (4 * LIMIT_KIB)
 #define LIMIT_LOG_WAIT_MS 50 /* for a full pipe; then the line is dropped and counted */
 
+/* HTTP, with --metrics-listen. */
+#define LIMIT_HTTP_CONNECTIONS 32
+#define LIMIT_HTTP_REQUEST (16 * LIMIT_KIB) /* memory of a connection: its headers and ours */
+#define LIMIT_HTTP_BODY (8 * LIMIT_MIB)     /* of an answer; beyond it: 500 */
+#define LIMIT_HTTP_IDLE_S 5                 /* without a byte in either direction */
+
 /* Database. */
 #define LIMIT_DB_CALLS_QUEUED 256                   /* calls waiting on one connection */
 #define LIMIT_DB_STATEMENT_BYTES (1023 * LIMIT_MIB) /* with its parameters: PostgreSQL's own */

@@ -139,6 +139,13 @@ const struct option_spec option_table[] = {
      SWITCH(allow_writable_plugins),
      .help = "Accept modules that other users can change."},
 
+    {.name = "metrics-listen",
+     TEXT(metrics_listen),
+     .section = "Watching",
+     .value_name = "ADDR:PORT",
+     .help = "Serve /metrics, /healthz and /readyz over HTTP on this address, without a password: "
+             "127.0.0.1:9187 for this machine alone."},
+
     {.name = "log-format",
      CHOICE(log_format),
      .section = "Output, to stderr",

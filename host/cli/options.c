@@ -11,6 +11,7 @@
 #include "cli/option_layer.h"
 #include "cli/option_table.h"
 #include "cli/option_value.h"
+#include "observe/listen_address.h"
 
 /* A configuration file larger than this is something else. */
 enum { CONFIG_MAX = 1024 * 1024 };
@@ -129,6 +130,15 @@ static bool check_pass_env(const struct settings *settings, struct error *error)
     return true;
 }
 
+static bool check_metrics_listen(const struct settings *settings, struct error *error)
+{
+    struct listen_address address;
+
+    return settings->metrics_listen == NULL ||
+           listen_address_parse(settings->metrics_listen, &address, error) ||
+           error_wrap(error, "--metrics-listen");
+}
+
 /* What no single option can tell. */
 static bool complete(struct settings *settings, char *const environment[], struct error *error)
 {
@@ -140,7 +150,8 @@ static bool complete(struct settings *settings, char *const environment[], struc
                          settings->plugins.count, LIMIT_MODULES);
     if (settings->once && settings->exit_when_idle > 0)
         return error_set(error, ERROR_USAGE, "--once and --exit-when-idle exclude each other");
-    if (!check_function(settings, error) || !check_pass_env(settings, error))
+    if (!check_function(settings, error) || !check_pass_env(settings, error) ||
+        !check_metrics_listen(settings, error))
         return false;
     if (settings->batch_size == 0)
         settings->batch_size = settings->concurrency > LIMIT_BATCH_DEFAULT ? settings->concurrency

@@ -104,8 +104,10 @@ static bool build_index(struct registry *registry, struct error *error)
     for (size_t i = 0; i < registry->count; i++) {
         const struct deployment *deployment = &registry->entries[i]->deployment;
         for (size_t j = 0; j < deployment->step_count; j++)
-            if (deployment->steps[j].served)
+            if (deployment->steps[j].served) {
+                deployment->steps[j].pair = registry->index.count;
                 pair_index_add(&registry->index, &deployment->steps[j]);
+            }
     }
     return true;
 }

@@ -28,6 +28,7 @@ struct deployment_step {
     char queue[LIMIT_QUEUE_NAME + 1]; /* canonical */
     bool gets_flow_input;             /* a single root step, or one that asks for it */
     bool served;                      /* routed to the queue of this host */
+    size_t pair;                      /* served: its place among all served pairs */
     const struct deployment *deployment;
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "observe/log.h"
+#include "worker/telemetry.h"
 
 enum { LONGEST_ERROR_PAUSE_MS = 1000, FIRST_ERROR_PAUSE_MS = 50, HELD_PAUSE_MS = 1000 };
 
@@ -126,6 +127,7 @@ static void take_rows(struct worker *worker, const struct db_claim *claim, uint6
     pause_poll(worker, now_ns, -1);
     if (claims->backlog)
         claims->due = true;
+    telemetry_claimed(worker, claim);
     dispatch_claim(worker, claim, claimed_ns);
     for (size_t i = 0; i < claim->count; i++)
         if (claim->rows[i]->outcome == DB_CLAIM_HELD)
@@ -139,6 +141,7 @@ static void on_claimed(void *ctx, const struct db_status *status, const struct d
 
     worker->claims.in_flight = false;
     worker_wake(worker);
+    telemetry_call(worker, METRICS_CALL_CLAIM, status);
     if (worker->life.state == WORKER_STOPPED)
         return;
     if (status->outcome != DB_OK) {

@@ -9,13 +9,13 @@
 #include <sys/resource.h>
 
 /* Standard ones, loop, log, modules, connections, and the number that pgflow-runner is moved to. */
-enum { OWN = 128, A_RUNNER = 4 };
+enum { OWN = 128, A_RUNNER = 4, HTTP = LIMIT_HTTP_CONNECTIONS + 2 };
 
 static rlim_t wanted_descriptors(const struct settings *settings)
 {
     size_t runners = (size_t)settings->concurrency + settings->plugins.count;
 
-    return OWN + A_RUNNER * (rlim_t)runners;
+    return OWN + A_RUNNER * (rlim_t)runners + (settings->metrics_listen != NULL ? HTTP : 0);
 }
 
 bool descriptors_reserve(struct worker *worker, struct error *error)

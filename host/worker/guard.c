@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "observe/log.h"
+#include "worker/telemetry.h"
 #include "worker/worker_private.h"
 
 static bool is_first_of_pair(const struct db_claim *claim, size_t at)
@@ -68,6 +69,7 @@ bool guard_report(struct worker *worker, const struct db_claim *claim)
     bool unsupported = ids.size > 0;
     if (unsupported) {
         log_guard(worker, ids.data, pairs.data);
+        telemetry_guard(worker);
         worker_fail(worker, ERROR_CONFIG,
                     "queue %s holds work of %s, which no given module can do. Start the host with "
                     "those modules too, or repair the route; then enable the function again: "

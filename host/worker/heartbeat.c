@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "observe/log.h"
+#include "worker/telemetry.h"
 
 enum { HEARTBEAT_MS = 5000 };
 
@@ -63,10 +64,12 @@ static void on_heartbeat(void *ctx, const struct db_status *status,
     struct worker *worker = ctx;
 
     worker->heartbeat.in_flight = false;
+    telemetry_call(worker, METRICS_CALL_HEARTBEAT, status);
     if (worker->heartbeat.version != worker->identity.version)
         return;
     if (!connection_answered(worker, status, "heartbeat"))
         return;
+    worker->heartbeat.answered_ns = uv_hrtime();
     cancel_ended_runs(worker, &answer->ended_runs);
     obey(worker, answer);
     worker_wake(worker);
@@ -115,6 +118,7 @@ static void tick(uv_timer_t *timer)
     struct worker *worker = timer->data;
 
     modules_log_changed(worker);
+    telemetry_sample(worker);
     if (worker->life.state == WORKER_STANDBY)
         standby_tick(worker);
     if (worker->identity.id[0] == '\0' || worker->heartbeat.in_flight ||

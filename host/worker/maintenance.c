@@ -11,6 +11,7 @@
 #include "worker/worker_private.h"
 
 #include "observe/log.h"
+#include "worker/telemetry.h"
 
 enum { MAINTAIN_MS = 15000 };
 
@@ -38,6 +39,7 @@ static void on_maintained(void *ctx, const struct db_status *status, const int *
     struct worker *worker = ctx;
 
     worker->maintenance.in_flight = false;
+    telemetry_call(worker, METRICS_CALL_MAINTAIN, status);
     if (connection_answered(worker, status, "maintain") && *requeued > 0)
         log_warn("recovered", "tasks whose worker was lost went back to their queues",
                  LOG_QUEUE(worker->queue), LOG_FIELD_INT("count", *requeued));

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "observe/log.h"
+#include "worker/telemetry.h"
 
 enum { INFO_MAX = 1024 * 1024 };
 
@@ -90,7 +91,9 @@ void registration_take(struct worker *worker, bool standby)
     identity->standby = standby;
     identity->version++;
     worker->claims.answered_ns = uv_hrtime();
+    worker->heartbeat.answered_ns = worker->claims.answered_ns;
     log_info("registered", standby ? "registered, standing by" : "registered",
              LOG_QUEUE(worker->queue), LOG_WORKER(identity->id),
              LOG_FIELD_TEXT("function", worker->function));
+    telemetry_sample(worker);
 }

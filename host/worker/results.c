@@ -10,6 +10,7 @@
 
 #include "observe/log.h"
 #include "worker/result_log.h"
+#include "worker/telemetry.h"
 
 enum { FIRST_PAUSE_MS = 50, LONGEST_PAUSE_MS = 5000 };
 
@@ -65,10 +66,13 @@ void results_take(struct worker *worker, struct task *task, const struct pool_re
         prefetch_note_handler(&worker->claims.prefetch, result->ms,
                               task->row->input_size + task->row->flow_input_size);
     result_log_handler(worker, task, result);
-    if (given_up && task->run_ended)
+    telemetry_task_ran(worker, task, result);
+    if (given_up && task->run_ended) {
+        telemetry_task_ended(worker, task, METRICS_DROPPED);
         task_remove(&worker->tasks, task); /* its run is over: there is nothing to tell */
-    else
+    } else {
         keep(worker, task, result);
+    }
     worker_wake(worker);
 }
 
@@ -100,6 +104,7 @@ static void replace_refused(struct worker *worker, struct task *task,
         return;
     }
     result_log_abandoned(worker, task, status);
+    telemetry_task_ended(worker, task, METRICS_REFUSED);
     task_remove(&worker->tasks, task);
 }
 
@@ -147,6 +152,7 @@ static void on_refused_releases(struct worker *worker, const struct db_status *s
     }
     for (size_t i = 0; i < count; i++) {
         result_log_abandoned(worker, flight->tasks[i], status);
+        telemetry_task_ended(worker, flight->tasks[i], METRICS_REFUSED);
         task_remove(&worker->tasks, flight->tasks[i]);
     }
 }
@@ -159,6 +165,7 @@ static void on_finished(void *ctx, const struct db_status *status,
     struct flight *flight = &results->finish;
 
     worker_wake(worker);
+    telemetry_call(worker, METRICS_CALL_FINISH, status);
     if (status->outcome != DB_OK) {
         on_refused_results(worker, status);
         return;
@@ -166,6 +173,7 @@ static void on_finished(void *ctx, const struct db_status *status,
     results->failures = 0;
     for (size_t i = 0; i < flight->count; i++) {
         result_log_outcome(worker, flight->tasks[i], &finished->answers[i]);
+        telemetry_task_finished(worker, flight->tasks[i], finished->answers[i].outcome);
         task_remove(&worker->tasks, flight->tasks[i]);
     }
     results->singly -= results->singly < flight->count ? results->singly : flight->count;
@@ -182,12 +190,14 @@ static void on_released(void *ctx, const struct db_status *status,
     struct flight *flight = &worker->results.release;
 
     worker_wake(worker);
+    telemetry_call(worker, METRICS_CALL_RELEASE, status);
     if (status->outcome != DB_OK) {
         on_refused_releases(worker, status);
         return;
     }
     for (size_t i = 0; i < flight->count; i++) {
         result_log_release(worker, flight->tasks[i], released->outcomes[i]);
+        telemetry_task_released(worker, flight->tasks[i], released->outcomes[i]);
         task_remove(&worker->tasks, flight->tasks[i]);
     }
     flight->count = 0;

@@ -7,6 +7,7 @@
 #include <pgflow/module.h>
 
 #include "observe/log.h"
+#include "worker/telemetry.h"
 
 static enum log_level level_of(int pgf_level)
 {
@@ -33,6 +34,7 @@ static void on_started(void *context, struct pool_task *pool_task)
     struct task *task = pool_task->data;
 
     task->started = true;
+    telemetry_task_started(worker, task);
     task_set_stage(&worker->tasks, task, TASK_RUNNING);
     if (worker->tasks.count[TASK_WAITING] == 0)
         worker_wake(worker); /* a narrow claim may go out now */

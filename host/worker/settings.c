@@ -20,6 +20,7 @@ void settings_finish(struct settings *settings)
     free(settings->function);
     free(settings->handler_user);
     free(settings->module_dir);
+    free(settings->metrics_listen);
     free(settings->config);
     *settings = (struct settings){.queue = NULL};
 }

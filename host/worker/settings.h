@@ -44,8 +44,9 @@ struct settings {
     char *module_dir; /* NULL: chosen at startup */
     bool allow_writable_plugins;
     bool exit_if_disabled;
-    int log_format; /* enum log_format */
-    int log_level;  /* enum log_level */
+    int log_format;       /* enum log_format */
+    int log_level;        /* enum log_level */
+    char *metrics_listen; /* ADDR:PORT, or NULL */
     bool check;
     bool once;
     int exit_when_idle; /* s, 0: never */

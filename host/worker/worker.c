@@ -6,6 +6,7 @@
 
 #include "db/db.h"
 #include "observe/log.h"
+#include "worker/telemetry.h"
 #include "worker/worker_private.h"
 
 static void pump(uv_idle_t *idle)
@@ -56,6 +57,7 @@ static void close_handles(void *context)
 
     worker->db = NULL;
     worker->closed = true;
+    telemetry_close(worker);
     uv_walk(&worker->loop, close_handle, NULL);
 }
 
@@ -112,8 +114,9 @@ static bool init_loop(struct worker *worker, struct error *error)
 static bool open_all(struct worker *worker, struct error *error)
 {
     if (!descriptors_reserve(worker, error) || !signals_open(worker, error) ||
-        !modules_load(worker, error) || !registration_make_info(worker, error) ||
-        !runners_create(worker, error) || !connection_open(worker, error))
+        !modules_load(worker, error) || !telemetry_open(worker, error) ||
+        !registration_make_info(worker, error) || !runners_create(worker, error) ||
+        !connection_open(worker, error))
         return false;
     notify_systemd_start_watchdog(worker);
     return true;

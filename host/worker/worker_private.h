@@ -126,8 +126,9 @@ struct reclaim {
 
 struct heartbeat {
     bool in_flight;
-    bool silent;      /* logged */
-    uint32_t version; /* identity.version when it was sent */
+    bool silent;          /* logged */
+    uint64_t answered_ns; /* the last one, or the registration */
+    uint32_t version;     /* identity.version when it was sent */
     uint64_t tick;
     uv_timer_t timer;
 };
@@ -192,6 +193,7 @@ struct worker {
     struct heartbeat heartbeat;
     struct maintenance maintenance;
     struct drain drain;
+    struct telemetry *telemetry; /* NULL without --metrics-listen */
     uv_timer_t drain_timer;
     uv_timer_t lateness;
     uv_timer_t watchdog;
@@ -293,6 +295,9 @@ bool signals_open(struct worker *worker, struct error *error) MUST_CHECK;
 /* notify_systemd.c: a datagram to $NOTIFY_SOCKET; nothing without it */
 void notify_systemd(const char *state);
 void notify_systemd_start_watchdog(struct worker *worker);
+
+/* readiness.c: whether it claims or stands by, and a word for it, or why not. */
+bool readiness_judge(const struct worker *worker, uint64_t now_ns, const char **word);
 
 /* state_log.c: SIGUSR1 */
 void state_log(const struct worker *worker);

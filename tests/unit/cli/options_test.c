@@ -188,6 +188,16 @@ Test(options, pass_env_takes_names_only)
     cr_assert(eq(ptr, strstr(error.text, "s3cret"), NULL));
 }
 
+Test(options, metrics_listen_takes_a_numeric_address_with_a_port)
+{
+    cr_assert(not(READ(no_environment, "--plugin", "a.so", "--metrics-listen", "localhost:9187")));
+    assert_refused("--metrics-listen: 'localhost:9187' is no numeric address");
+
+    finish();
+    cr_assert(READ(no_environment, "--plugin", "a.so", "--metrics-listen", "[::1]:9187"));
+    cr_assert(eq(str, settings.metrics_listen, "[::1]:9187"));
+}
+
 Test(options, name_the_nearest_option)
 {
     cr_assert(not(READ(no_environment, "--concurency", "3")));

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct settings settings;
 static struct worker *worker;
@@ -40,6 +41,7 @@ static void teardown(void)
 }
 
 TestSuite(heartbeat, .init = setup, .fini = teardown);
+TestSuite(readiness, .init = setup, .fini = teardown);
 TestSuite(maintenance, .init = setup, .fini = teardown);
 
 static void occupy(uint32_t slots)
@@ -98,6 +100,76 @@ Test(heartbeat, goes_on_while_every_module_is_held)
     worker->held_count = 1;
 
     cr_assert(heartbeat_is_due(worker, 10000 * NS_PER_S));
+}
+
+static void expect_word(bool ready, const char *expected)
+{
+    const char *word = NULL;
+
+    cr_assert(eq(int, readiness_judge(worker, 110 * NS_PER_S, &word), ready), "%s", word);
+    cr_assert(eq(str, (char *)word, (char *)expected));
+}
+
+static void register_row(bool standby)
+{
+    memcpy(worker->identity.id, "x", 2);
+    worker->identity.standby = standby;
+    worker->heartbeat.answered_ns = 100 * NS_PER_S;
+}
+
+Test(readiness, is_there_while_claiming)
+{
+    register_row(false);
+
+    expect_word(true, "claiming");
+}
+
+Test(readiness, is_there_while_standing_by_with_a_row_of_its_own)
+{
+    worker->life.state = WORKER_STANDBY;
+    register_row(false);
+    expect_word(false, "not registered yet");
+
+    register_row(true);
+    expect_word(true, "standing by: the worker function is disabled");
+}
+
+Test(readiness, goes_with_the_database_in_every_state)
+{
+    register_row(false);
+    worker->up = false;
+
+    expect_word(false, "no database");
+    worker->life.state = WORKER_STANDBY;
+    expect_word(false, "no database");
+}
+
+Test(readiness, begins_when_the_start_came_through_and_ends_with_the_drain)
+{
+    register_row(false);
+
+    worker->life.state = WORKER_STARTING;
+    expect_word(false, "starting");
+    worker->life.state = WORKER_DRAINING;
+    expect_word(false, "stopping");
+}
+
+Test(readiness, goes_when_the_heartbeat_is_withheld)
+{
+    register_row(false);
+    worker->heartbeat.silent = true;
+
+    expect_word(false, "no claim was answered for 30 s");
+}
+
+Test(readiness, goes_when_the_database_must_take_the_worker_for_gone)
+{
+    register_row(false);
+
+    worker->heartbeat.answered_ns = 95 * NS_PER_S + 1;
+    expect_word(true, "claiming");
+    worker->heartbeat.answered_ns = 95 * NS_PER_S;
+    expect_word(false, "no heartbeat was answered for 15 s");
 }
 
 Test(maintenance, waits_for_half_a_minute_of_connection)

@@ -1,0 +1,31 @@
+/*
+ * /readyz: whether this host does what it is there for. It turns on the database, on the start that
+ * came through (which checked the schema) and on the heartbeat; a host that stands by is ready too,
+ * because nothing but its operator can change that.
+ */
+#include "worker/worker_private.h"
+
+/* After this the database takes the worker for gone (pgflow._is_live). */
+#define LIVE_NS (15 * NS_PER_S)
+
+bool readiness_judge(const struct worker *worker, uint64_t now_ns, const char **word)
+{
+    bool standby = worker->life.state == WORKER_STANDBY;
+
+    *word = standby ? "standing by: the worker function is disabled" : "claiming";
+    if (!worker->up)
+        *word = "no database";
+    else if (worker->life.state == WORKER_STARTING)
+        *word = "starting";
+    else if (worker->life.state != WORKER_RUNNING && !standby)
+        *word = "stopping";
+    else if (worker->heartbeat.silent)
+        *word = "no claim was answered for 30 s";
+    else if (worker->identity.id[0] == '\0' || worker->identity.standby != standby)
+        *word = "not registered yet";
+    else if (now_ns - worker->heartbeat.answered_ns >= LIVE_NS)
+        *word = "no heartbeat was answered for 15 s";
+    else
+        return true;
+    return false;
+}

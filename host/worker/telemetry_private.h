@@ -1,0 +1,44 @@
+/*
+ * struct telemetry, for telemetry*.c alone.
+ */
+#ifndef PGFLOW_WORKER_TELEMETRY_PRIVATE_H
+#define PGFLOW_WORKER_TELEMETRY_PRIVATE_H
+
+#include "observe/metrics.h"
+#include "worker/telemetry.h"
+#include "worker/worker_private.h"
+
+struct http_server;
+
+struct step_sample {
+    int64_t queued, started;
+    int64_t oldest_ms; /* -1: nothing is queued */
+};
+
+struct flow_sample {
+    bool is_compiled, is_active;
+    int64_t started_runs; /* -1: active, not counted */
+};
+
+/* What the database said last. Shown while the database is there and the last question was
+ * answered: an old depth is worse than none. */
+struct sample {
+    unsigned calls_out;
+    bool is_refused; /* logged; until the next answer */
+    bool has_steps, has_flows;
+    uint64_t next_ns;          /* not to be asked for before */
+    struct step_sample *steps; /* by pair, then one for all pairs that this host does not serve */
+    struct flow_sample flows[LIMIT_MODULES];
+};
+
+struct telemetry {
+    struct metrics *metrics;
+    struct http_server *http;
+    double started_at; /* s since 1970 */
+    struct sample sample;
+};
+
+/* telemetry_render.c */
+void telemetry_render(const struct worker *worker, struct buf *text);
+
+#endif

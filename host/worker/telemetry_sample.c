@@ -1,0 +1,98 @@
+/*
+ * What only the database knows: how long the queue is, and how far versions are drained. Asked for
+ * at the heartbeat's tick, on the lane for calls that may take long.
+ *
+ * Counting a long queue takes long. So that watching costs the database no more than a twentieth of
+ * one backend, the next question waits twenty times as long as the last answer took.
+ */
+#include "worker/telemetry.h"
+
+#include <string.h>
+
+#include "observe/log.h"
+#include "worker/telemetry_private.h"
+
+enum { REST = 20 };
+
+/* A refusal, such as a right that is missing, must not stop the worker: it costs these metrics. */
+static bool answered(struct worker *worker, const struct db_status *status, const char *what)
+{
+    struct sample *sample = &worker->telemetry->sample;
+
+    sample->calls_out--;
+    if (status->outcome == DB_OK) {
+        uint64_t next_ns = uv_hrtime() + REST * status->elapsed_ns;
+        if (sample->next_ns < next_ns)
+            sample->next_ns = next_ns;
+        sample->is_refused = false;
+        return true;
+    }
+    if (status->outcome == DB_ERROR && !sample->is_refused)
+        log_warn("metrics_incomplete", "the database refuses a question of the metrics",
+                 LOG_QUEUE(worker->queue), LOG_FIELD_TEXT("call", what),
+                 LOG_FIELD_TEXT("sqlstate", status->sqlstate), LOG_ERROR(status->text));
+    sample->is_refused = sample->is_refused || status->outcome == DB_ERROR;
+    return false;
+}
+
+static void add(struct step_sample *to, const struct db_queue_stats_row *row)
+{
+    to->queued += row->queued;
+    to->started += row->started;
+    if (to->oldest_ms < row->oldest_ms)
+        to->oldest_ms = row->oldest_ms;
+}
+
+static void on_queue(void *ctx, const struct db_status *status, const struct db_queue_stats *stats)
+{
+    struct worker *worker = ctx;
+    struct sample *sample = &worker->telemetry->sample;
+    size_t others = registry_pair_count(worker->registry);
+
+    sample->has_steps = answered(worker, status, "queue_stats");
+    if (!sample->has_steps)
+        return;
+    for (size_t i = 0; i <= others; i++)
+        sample->steps[i] = (struct step_sample){.oldest_ms = -1};
+    for (size_t i = 0; i < stats->count; i++) {
+        const struct db_queue_stats_row *row = &stats->rows[i];
+        const struct deployment_step *step = registry_find(worker->registry, row->flow, row->step);
+        add(&sample->steps[step != NULL ? step->pair : others], row);
+    }
+}
+
+static void on_drain(void *ctx, const struct db_status *status, const struct db_drain *drain)
+{
+    struct worker *worker = ctx;
+    struct sample *sample = &worker->telemetry->sample;
+
+    sample->has_flows = answered(worker, status, "draining_runs");
+    if (!sample->has_flows)
+        return;
+    memset(sample->flows, 0, sizeof sample->flows);
+    for (size_t i = 0; i < worker->module_count; i++)
+        for (size_t k = 0; k < drain->count; k++)
+            if (strcmp(worker->modules[i].deployment->flow, drain->rows[k].flow) == 0)
+                sample->flows[i] =
+                    (struct flow_sample){.is_compiled = true,
+                                         .is_active = drain->rows[k].is_active,
+                                         .started_runs = drain->rows[k].started_runs};
+}
+
+void telemetry_sample(struct worker *worker)
+{
+    const char *flows[LIMIT_MODULES];
+
+    if (worker->telemetry == NULL)
+        return;
+    struct sample *sample = &worker->telemetry->sample;
+    if (sample->calls_out > 0 || !worker->up || worker->life.state == WORKER_STOPPED ||
+        uv_hrtime() < sample->next_ns)
+        return;
+    for (size_t i = 0; i < worker->module_count; i++)
+        flows[i] = worker->modules[i].deployment->flow;
+    sample->calls_out = 2;
+    db_queue_stats(worker->db, worker->queue, on_queue, worker);
+    db_draining_runs(worker->db, (struct db_texts){.items = flows, .count = worker->module_count},
+                     on_drain, worker);
+}

@@ -1,0 +1,43 @@
+#include "observe/listen_address.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+
+static struct listen_address address;
+static struct error error;
+
+Test(listen_address, numeric_addresses_come_back_as_they_were_given)
+{
+    const char *good[] = {"127.0.0.1:9187", "0.0.0.0:0", "[::1]:65535", "[::]:1"};
+
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        char text[LISTEN_ADDRESS_TEXT];
+        cr_assert(listen_address_parse(good[i], &address, &error), "%s: %s", good[i], error.text);
+        listen_address_print(&address, text);
+        cr_assert(eq(str, text, (char *)good[i]));
+    }
+}
+
+Test(listen_address, anything_else_is_refused_with_what_would_be_right)
+{
+    const char *bad[] = {"",           "9187",         ":9187",          "127.0.0.1",
+                         "127.0.0.1:", "localhost:80", "127.0.0.1:1x",   "127.0.0.1:65536",
+                         "::1:9187",   "[::1]",        "[127.0.0.1]:80", "127.0.0.1:+80",
+                         "[]:80",      "1.2.3:80",     "127.0.0.1:-1",   "127.0.0.1:000080"};
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        cr_assert(not(listen_address_parse(bad[i], &address, &error)), "%s", bad[i]);
+        cr_assert(eq(int, error.code, ERROR_USAGE));
+        cr_assert(ne(ptr, strstr(error.text, "127.0.0.1:9187"), NULL), "%s", error.text);
+    }
+}
+
+Test(listen_address, a_host_longer_than_any_address_is_refused)
+{
+    char text[300];
+
+    memset(text, '1', sizeof text);
+    memcpy(text + sizeof text - 4, ":80", 4);
+    cr_assert(not(listen_address_parse(text, &address, &error)));
+}
