@@ -129,6 +129,18 @@ def on_a_quiet_machine(found):
     return quiet
 
 
+def test_a_shared_machine_is_told_in_report_and_documentation(smoke):
+    quiet = on_a_quiet_machine(smoke[0])
+    busy = copy.deepcopy(quiet)
+    for workload in busy["workloads"].values():
+        for figures in workload["variants"].values():
+            figures["others_percent"]["median"] = 60
+
+    for told in (report.text, docs.results):
+        assert "Something else had 60 % of the processors" in told(busy)
+        assert "Something else had" not in told(quiet)
+
+
 def slowed(found, name, variant, figure, factor):
     changed = copy.deepcopy(found)
     spread = changed["workloads"][name]["variants"][variant][figure]

@@ -27,6 +27,7 @@ def results(found):
         f" {machine['kernel']}, {machine['postgresql']}, fsync {machine['fsync']}. A load of {machine['load']:.1f} was"
         " on the machine when it began; medians of the rounds.",
         "",
+        *([report.shared(found), ""] if report.shared(found) else []),
         "![Tasks per second, and how far the wanted ratios were reached](performance.svg)",
         "",
         *reach_table(found),

@@ -1,5 +1,9 @@
 """A summary as text for people."""
 
+import statistics
+
+from . import compare
+
 COLUMNS = (
     ("rate", "/s", "{:,.0f}"),
     ("x_f1", "x F1", "{:.2f}"),
@@ -76,10 +80,28 @@ def reach_lines(workload):
         )
 
 
+def shared(summary):
+    """What to know of a run that had not the machine to itself; empty for one that had."""
+    others = [
+        figures["others_percent"]["median"]
+        for workload in summary["workloads"].values()
+        for figures in workload["variants"].values()
+        if "others_percent" in figures
+    ]
+    middle = statistics.median(others) if others else 0
+    if middle <= compare.QUIET:
+        return ""
+    return (
+        f"Something else had {middle:.0f} % of the processors while this was measured (the median; `others %` has it for each"
+        " line): rates and times are far from what the machine can do, and `x F1` flatters. Costs per task hold."
+    )
+
+
 def text(summary):
     machine = summary["machine"]
     head = (
         f"{summary['scale']} run of {summary['at']}: {machine['processors']} x {machine['model']},"
         f" {machine['postgresql']}, fsync {machine['fsync']}, load {machine['load']:.1f} at the start\n"
     )
-    return "\n".join([head, *(workload_text(*item) for item in summary["workloads"].items())])
+    warning = shared(summary)
+    return "\n".join([head, *([warning + "\n"] if warning else []), *(workload_text(*item) for item in summary["workloads"].items())])
