@@ -159,7 +159,12 @@ def test_recovery_leaves_tasks_of_a_host_with_other_modules_alone(database, host
 
     # What any host does, once the clock has brought the deadline of the lost task alone.
     database.rows("update pgflow.step_tasks set recover_at = clock_timestamp() where run_id = %s", lost)
-    database.rows("select pgflow.maintain()")
+    # It answers 0 while another session is at it.
+    database.until(
+        "select pgflow.maintain() >= 0 and requeued_count = 1"
+        " from pgflow.step_tasks where run_id = %s and step_slug = 'prepare'",
+        lost,
+    )
     before = database.rows("select * from pgflow.step_tasks order by run_id, step_slug")
     narrow.signal(signal.SIGCONT)
     assert narrow.wait() == 78
