@@ -31,7 +31,7 @@ def arguments():
         help="wait up to S seconds before each measurement for a moment in which nobody else works",
     )
     parser.add_argument("--workload", default="", metavar="W1,...", help="only these: " + ", ".join(names()))
-    parser.add_argument("--account", action="store_true", help="also say which SQL functions the time of each drain goes to")
+    parser.add_argument("--account", action="store_true", help="also say which SQL functions the time of each drain and start goes to")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the summary")
     parser.add_argument(
         "--baseline", type=pathlib.Path, nargs="?", const=BASELINE, metavar="FILE",

@@ -1,5 +1,6 @@
 """Starts: how fast one connection queues runs, singly and in batches."""
 
+from . import account
 from .workload import Reach, Workload
 
 
@@ -16,9 +17,11 @@ class Starts(Workload):
 
     def start(self, bench, verb, count, *width):
         with bench.database("noop") as database:
-            figures = bench.pump.measure(
-                database, count, verb, "noop", count, *width, bench.pump.file("{}")
-            )
+            if bench.account:
+                account.switch_on(database)
+            figures = bench.pump.measure(database, count, verb, "noop", count, *width, bench.pump.file("{}"))
+            if bench.account:
+                bench.say(account.text(f"{count} runs by {verb}", account.read(database, count)))
             queued = database.row("select (select count(*) from pgmq.q_noop) as messages, (select count(*) from pgflow.runs) as runs")
             assert tuple(queued) == (count, count), f"{tuple(queued)} messages and runs instead of {count}"
         return figures
