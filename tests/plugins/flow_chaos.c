@@ -23,7 +23,7 @@
 #define VERSION "2.0.0"
 #endif
 
-enum { MIB = 1 << 20, BOMB_LIMIT = 400, CHILD_S = 5 };
+enum { MIB = 1 << 20, BOMB_LIMIT = 400, CHILD_S = 15 };
 
 /* Ten attempts: a task may meet several faults. No pause between them, so that a run ends
  * soon after the last fault. */
