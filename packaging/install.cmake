@@ -22,9 +22,8 @@ function(place file folder)
   file(INSTALL "${scratch}/${name}" DESTINATION "${folder}" PERMISSIONS ${ARGN})
 endfunction()
 
-set(for_all OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
-place(systemd/pgflow-host@.service "${CMAKE_INSTALL_PREFIX}/lib/systemd/system" ${for_all})
-place(systemd/handler-user.conf "${CMAKE_INSTALL_PREFIX}/${PGFLOW_DOCDIR}/systemd" ${for_all})
+place(systemd/pgflow-host@.service "${CMAKE_INSTALL_PREFIX}/lib/systemd/system"
+      OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
 
 # A configuration that somebody has written stays; copies of it may hold passwords, so it is private
 # from the start.

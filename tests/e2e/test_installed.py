@@ -119,6 +119,23 @@ def test_nothing_installed_names_the_tree_it_was_built_from(moved):
             assert str(BUILD).encode() not in held, path
 
 
+def test_links_between_installed_documents_hold(moved):
+    top = moved / "share/doc/pgflow-host"
+    documents = [*(top / "docs").rglob("*.md"), *(top / "packaging").rglob("*.md")]
+    # What else of the tree they point at is not installed here.
+    there = (top / "docs", top / "packaging")
+
+    broken = [
+        (str(document.relative_to(top)), link)
+        for document in documents
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text())
+        for target in [pathlib.Path(os.path.normpath(document.parent / link))]
+        if any(target.is_relative_to(folder) for folder in there) and not target.exists()
+    ]
+
+    assert len(documents) > 20 and broken == []
+
+
 def test_the_unit_names_the_programs_and_the_folder_of_its_prefix(tmp_path):
     prefix = install(tmp_path / "prefix")
 
