@@ -143,8 +143,10 @@ const struct option_spec option_table[] = {
      TEXT(metrics_listen),
      .section = "Watching",
      .value_name = "ADDR:PORT",
-     .help = "Serve /metrics, /healthz and /readyz over HTTP on this address, without a password: "
-             "127.0.0.1:9187 for this machine alone."},
+     .help =
+         "Serve a status page, /metrics, /healthz and /readyz over HTTP on this address, without a "
+         "password: "
+         "127.0.0.1:9187 for this machine alone."},
 
     {.name = "log-format",
      CHOICE(log_format),

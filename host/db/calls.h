@@ -171,6 +171,11 @@ typedef void (*db_drain_done)(void *ctx, const struct db_status *status,
                               const struct db_drain *result);
 void db_draining_runs(struct db *db, struct db_texts flows, db_drain_done done, void *ctx);
 
+/* The document of pgflow.host_status, JSON; borrowed. */
+typedef void (*db_host_status_done)(void *ctx, const struct db_status *status, const char *json);
+void db_host_status(struct db *db, const char *queue, struct db_texts flows,
+                    db_host_status_done done, void *ctx);
+
 /* ---- Claims ---- */
 
 enum db_claim_outcome {

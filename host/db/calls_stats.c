@@ -1,6 +1,6 @@
 /*
- * What the metrics ask the database for. Both read only; on the side lane, because a long queue
- * takes time to count.
+ * What the metrics and the status page ask the database for. They read only; on the side lane,
+ * because a long queue takes time to count.
  */
 #include "db/calls_support.h"
 
@@ -97,6 +97,33 @@ void db_draining_runs(struct db *db, struct db_texts flows, db_drain_done done, 
         .name = "draining_runs",
         .sql = "select flow_slug, is_active, started_runs from pgflow.draining_runs($1::text[])"};
     struct call *call = call_create(&statement, CALL_SIDE, answer_drain, (call_done)done, ctx);
+    calls_put_texts(&call->params, flows);
+    db_submit(db, call);
+}
+
+/* ---- host_status ---- */
+
+static void answer_host_status(struct call *call, const struct db_status *status, PGresult *result)
+{
+    db_host_status_done done = (db_host_status_done)call->done;
+    struct db_status mismatch = result_mismatch(status);
+    if (!result) {
+        done(call->ctx, status, NULL);
+        return;
+    }
+    const char *json =
+        PQntuples(result) == 1 && PQnfields(result) == 1 ? result_text(result, 0, 0) : NULL;
+    done(call->ctx, json ? status : &mismatch, json);
+}
+
+void db_host_status(struct db *db, const char *queue, struct db_texts flows,
+                    db_host_status_done done, void *ctx)
+{
+    static const struct statement statement = {.name = "host_status",
+                                               .sql = "select pgflow.host_status($1, $2::text[])"};
+    struct call *call =
+        call_create(&statement, CALL_SIDE, answer_host_status, (call_done)done, ctx);
+    params_text(&call->params, queue);
     calls_put_texts(&call->params, flows);
     db_submit(db, call);
 }

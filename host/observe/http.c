@@ -61,9 +61,10 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct htt
 }
 
 /* The first call has the headers only; a method that we do not serve is answered there, so that no
- * body is read. MHD_NO closes the connection. */
+ * body is read. MHD_NO closes the connection. The parameters are libmicrohttpd's. */
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *path,
                                   const char *method, const char *version, const char *upload,
+                                  /* NOLINTNEXTLINE(readability-non-const-parameter) */
                                   size_t *upload_size, void **seen)
 {
     static char headers_seen;

@@ -8,6 +8,7 @@
 #include "observe/http.h"
 #include "observe/listen_address.h"
 #include "observe/log.h"
+#include "observe/status_page.h"
 #include "worker/telemetry_private.h"
 
 /* ---- What is served ---- */
@@ -22,9 +23,18 @@ static void answer_ready(const struct worker *worker, struct http_response *resp
 
 static void answer(void *ctx, const char *path, struct http_response *response)
 {
-    const struct worker *worker = ctx;
+    struct worker *worker = ctx;
 
-    if (strcmp(path, "/metrics") == 0) {
+    if (strcmp(path, "/") == 0) {
+        response->status = 200;
+        response->content_type = "text/html; charset=utf-8";
+        response->policy = status_page_policy;
+        buf_put(&response->body, status_page, status_page_size);
+    } else if (strcmp(path, "/status.json") == 0) {
+        response->status = 200;
+        response->content_type = "application/json";
+        telemetry_answer_status(worker, &response->body);
+    } else if (strcmp(path, "/metrics") == 0) {
         response->status = 200;
         response->content_type = EXPOSITION_CONTENT_TYPE;
         telemetry_render(worker, &response->body);
@@ -34,7 +44,7 @@ static void answer(void *ctx, const char *path, struct http_response *response)
     } else if (strcmp(path, "/readyz") == 0) {
         answer_ready(worker, response);
     } else {
-        buf_puts(&response->body, "There is /metrics, /healthz and /readyz.\n");
+        buf_puts(&response->body, "There is /, /metrics, /healthz and /readyz.\n");
     }
 }
 
@@ -67,7 +77,7 @@ static bool serve(struct worker *worker, struct telemetry *telemetry, struct err
     if (telemetry->http == NULL)
         return error_wrap(error, "--metrics-listen");
     listen_address_print(&address, text);
-    log_info("metrics_listening", "serving /metrics, /healthz and /readyz",
+    log_info("metrics_listening", "serving the status page, /metrics, /healthz and /readyz",
              LOG_QUEUE(worker->queue), LOG_FIELD_TEXT("address", text));
     return true;
 }
@@ -97,6 +107,7 @@ void telemetry_close(struct worker *worker)
     http_server_close(telemetry->http);
     metrics_destroy(telemetry->metrics);
     free(telemetry->sample.steps);
+    free(telemetry->status.document);
     free(telemetry);
 }
 

@@ -3,7 +3,7 @@
  * nothing is counted, asked or opened, and each of these calls returns at once.
  *
  * Files: telemetry.c counts and serves, telemetry_sample.c asks the database, telemetry_render.c
- * writes what is true at the moment of a scrape.
+ * writes what is true at the moment of a scrape, telemetry_status.c feeds the status page.
  */
 #ifndef PGFLOW_WORKER_TELEMETRY_H
 #define PGFLOW_WORKER_TELEMETRY_H

@@ -31,14 +31,27 @@ struct sample {
     struct flow_sample flows[LIMIT_MODULES];
 };
 
+/* The document of the status page, kept so that any number of readers cost one question. */
+struct status_cache {
+    bool in_flight;
+    bool is_refused;      /* by the database, the last time */
+    uint64_t next_ns;     /* not to be asked for before */
+    uint64_t answered_ns; /* when `document` came */
+    char *document;       /* owned; NULL: none yet */
+};
+
 struct telemetry {
     struct metrics *metrics;
     struct http_server *http;
     double started_at; /* s since 1970 */
     struct sample sample;
+    struct status_cache status;
 };
 
 /* telemetry_render.c */
 void telemetry_render(const struct worker *worker, struct buf *text);
+
+/* telemetry_status.c: /status.json */
+void telemetry_answer_status(struct worker *worker, struct buf *text);
 
 #endif

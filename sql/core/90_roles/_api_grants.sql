@@ -23,7 +23,7 @@ as $$
       ('track_worker_function'), ('worker_function_state'), ('register_worker'), ('heartbeat'),
       ('mark_worker_stopped'),
       ('queue_coverage'), ('missing_coverage'), ('drain_status'), ('draining_runs'), ('queue_stats'),
-      ('schema_version'),
+      ('host_status'), ('schema_version'),
       ('claim_tasks'), ('read_and_claim_tasks'), ('finish_tasks'), ('release_tasks'), ('release_tasks_except'),
       ('maintain')
   ),
@@ -33,7 +33,7 @@ as $$
   shared (name) as (
     values
       ('worker_function_state'), ('queue_coverage'), ('missing_coverage'), ('drain_status'), ('draining_runs'),
-      ('queue_stats'), ('schema_version')
+      ('queue_stats'), ('host_status'), ('schema_version')
   )
   select a.routine, 'pgflow_worker' from api a join worker w using (name)
   union all

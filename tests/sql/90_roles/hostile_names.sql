@@ -144,7 +144,8 @@ begin
   perform pgflow.register_worker(id, 'shadowed_v1', 'shadow', array[('shadowed_v1', 'a'), ('shadowed_v1', 'b')]::pgflow.task_pair[]);
   perform pgflow.offer_activation('shadowed_v1', id);
   perform pgflow.missing_coverage('shadowed_v1', '{}'), pgflow.queue_coverage('shadowed_v1'), pgflow.queue_stats('shadowed_v1'),
-    pgflow.draining_runs('{shadowed_v1}');
+    pgflow.draining_runs('{shadowed_v1}'),
+    pgflow.host_status('shadowed_v1', '{shadowed_v1}');
   perform pgflow.start_flow('shadowed', '{}', run), pgflow.start_flows('shadowed', array['{}']::jsonb[]);
   select c.* into task from pgflow.read_and_claim_tasks('shadowed_v1', 1, 5, id) c;
   perform pgflow.finish_tasks(id, array[task.run_id], array[task.step_slug], array[task.task_index], array[task.claim_no], '{completed}', '{1}', '{null}');

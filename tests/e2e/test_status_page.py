@@ -1,0 +1,101 @@
+"""The status page: what it is told, what it may do, and what a browser makes of it."""
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import urllib.request
+
+import pytest
+
+from lib.exposition import address, get
+from lib.programs import wait_until
+
+LISTEN = ("--metrics-listen", "127.0.0.1:0")
+HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
+SECRET = "not-for-the-page-2290"
+
+
+@pytest.fixture
+def host(database, hosts):
+    """Two versions, one active; a run that stays on each; a failure with a hostile text."""
+    started = hosts.start(*LISTEN, "--concurrency", "2", queue="routed_main", plugins=["routed_v1", "routed_v2"])
+    database.start_flow("routed_v1", {"secret": SECRET})
+    database.until("select exists (select from pgflow.step_tasks where queue_name = 'routed_mail')")
+    database.rows("select pgflow.activate_flow('routed', 'routed_v2', true)")
+    failing = database.start_flow("routed_v2", {"ms": 60000})
+    database.until("select status = 'started' from pgflow.step_tasks where run_id = %s", failing)
+    database.rows(
+        "select f.* from pgflow.step_tasks t, lateral pgflow.finish_tasks(t.last_worker_id, array[t.run_id], array[t.step_slug],"
+        " array[t.task_index], array[t.claim_no], '{permanent}', array[null], array[%s]) f where t.run_id = %s", HOSTILE, failing)
+    database.wait_run(failing, "failed")
+    return started
+
+
+def status(host, is_wanted):
+    """Wait for a document of the database that is as wanted."""
+    seen = []
+
+    def asked():
+        seen[:] = [json.loads(get(host, "/status.json")[1])]
+        return seen[0]["database"] is not None and is_wanted(seen[0]["database"])
+
+    wait_until(asked)
+    return seen[0]
+
+
+def flow_of(document, name):
+    return next(flow for flow in document["flows"] if flow["flow"] == name)
+
+
+def test_status_shows_queue_versions_workers_and_failures(host):
+    told = status(host, lambda document: document["failures"] and flow_of(document, "routed_v2")["active"])
+
+    database = told["database"]
+    assert told["host"]["ready"] and told["host"]["queue"] == "routed_main"
+    assert [flow["flow"] for flow in database["flows"]] == ["routed_v1", "routed_v2"]
+    assert flow_of(database, "routed_v1")["startedRuns"] == 1
+    deliver = flow_of(database, "routed_v1")["steps"][2]
+    assert (deliver["step"], deliver["after"], deliver["here"], deliver["queued"]) == ("deliver", ["work"], False, 1)
+    assert [(one["worker"], one["live"]) for one in database["workers"]] == [(told["host"]["worker"], True)]
+    assert database["failures"][0]["error"] == HOSTILE
+    assert SECRET not in json.dumps(told)
+
+
+def test_page_may_run_its_own_script_and_nothing_else(host):
+    with urllib.request.urlopen(f"http://{address(host)}/", timeout=30) as answer:
+        policy, page = answer.headers["Content-Security-Policy"], answer.read().decode()
+
+    for tag in ("script", "style"):
+        own = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.S)
+        assert len(own) == 1 and page.count(f"<{tag}") == 1
+        digest = base64.b64encode(hashlib.sha256(own[0].encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}';" in policy
+    assert "default-src 'none';" in policy and "unsafe" not in policy and "*" not in policy
+    # One file: what it names by URL is the host itself, and the namespace of SVG.
+    assert set(re.findall(r"https?://[^\"' ]+", page)) == {"http://www.w3.org/2000/svg"}
+    assert re.findall(r"\b(?:src|href)=\"([^\"]*)\"", page) == ["metrics"]
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", page)
+
+
+def test_browser_shows_all_of_it_as_text(host, tmp_path):
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    status(host, lambda document: document["failures"] and flow_of(document, "routed_v2")["active"])
+
+    shown = subprocess.run(
+        [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--window-size=500,900",
+         "--virtual-time-budget=5000", "--dump-dom", f"http://{address(host)}/"],
+        capture_output=True, text=True, check=True, timeout=120,
+    ).stdout
+
+    assert 'data-shown="all"' in shown, shown[-2000:]
+    assert "<title>routed_main – pgflow-host</title>" in shown
+    assert "&lt;img src=x onerror=" in shown and "<img" not in shown
+    assert "draining: 1 runs left" in shown and "active: new runs start here" in shown
+    assert shown.count("<svg") == 2 and "deliver: 1 queued, 0 running, after work" in shown
+    # What scrolls can be reached by keyboard, and has a name.
+    assert shown.count('tabindex="0" role="region" aria-label=') == shown.count('class="scroll"') >= 4
