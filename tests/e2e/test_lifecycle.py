@@ -11,14 +11,13 @@ from lib.paths import PATIENCE, module
 
 
 def faults(hosts, *options, **more):
-    return hosts.start("--concurrency", "2", *options, queue="faults", plugins=["faults"], **more)
+    return hosts.start("--concurrency", "2", "--log-level", "debug", *options, queue="faults", plugins=["faults"], **more)
 
 
 def start_sleep(database, host, ms, **more):
+    """A run whose handler is at it: a claimed task alone may still wait for its runner."""
     run = database.start_flow("faults", {"fault": "sleep", "ms": ms, **more})
-    database.until(
-        "select status = 'started' from pgflow.step_tasks where run_id = %s and step_slug = 'sleep'", run
-    )
+    host.log.wait("task_started", run=run)
     return run
 
 
