@@ -24,7 +24,7 @@ static bool store_text(char **field, const struct option_values *values, struct 
 static bool store_list(struct settings_list *list, const struct option_values *values,
                        struct error *error)
 {
-    list->items = calloc(values->count, sizeof *list->items);
+    list->items = calloc(values->count + 1, sizeof *list->items);
     if (list->items == NULL)
         return error_out_of_memory(error);
     for (size_t i = 0; i < values->count; i++) {

@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Owned strings, in the order given. */
+/* Owned strings, in the order given. Where there are any, a NULL stands behind the last: what
+ * starts runners takes the names to pass as such a list. */
 struct settings_list {
     char **items;
     size_t count;

@@ -188,6 +188,18 @@ Test(options, pass_env_takes_names_only)
     cr_assert(eq(ptr, strstr(error.text, "s3cret"), NULL));
 }
 
+/* Who starts runners walks it to its end, without the count. */
+Test(options, list_ends_with_null)
+{
+    cr_assert(READ(no_environment, "--plugin", "a.so", "--pass-env", "A", "--pass-env", "B",
+                   "--pass-env", "C"),
+              "%s", error.text);
+
+    cr_assert(eq(sz, settings.pass_env.count, 3));
+    cr_assert(eq(str, settings.pass_env.items[2], "C"));
+    cr_assert(eq(ptr, settings.pass_env.items[3], NULL));
+}
+
 Test(options, metrics_listen_takes_a_numeric_address_with_a_port)
 {
     cr_assert(not(READ(no_environment, "--plugin", "a.so", "--metrics-listen", "localhost:9187")));
