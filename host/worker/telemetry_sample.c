@@ -18,12 +18,12 @@ enum { REST = 20 };
 static bool answered(struct worker *worker, const struct db_status *status, const char *what)
 {
     struct sample *sample = &worker->telemetry->sample;
+    uint64_t next_ns = uv_hrtime() + REST * status->elapsed_ns;
 
     sample->calls_out--;
+    if (sample->next_ns < next_ns)
+        sample->next_ns = next_ns; /* also after a timeout, which was the dearest of all */
     if (status->outcome == DB_OK) {
-        uint64_t next_ns = uv_hrtime() + REST * status->elapsed_ns;
-        if (sample->next_ns < next_ns)
-            sample->next_ns = next_ns;
         sample->is_refused = false;
         return true;
     }
