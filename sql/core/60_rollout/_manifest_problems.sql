@@ -39,10 +39,11 @@ as $$
      'serves must be {"flow": SLUG} or {"queue": NAME}'),
     (pgflow._is_list_of_texts(e.entry -> 'modules'),
      'modules must be a list of build-ids or sha256 sums'),
-    (e.entry ->> 'action' <> 'retire' or e.entry -> 'enabled' <> 'true', 'it is retired, and would end enabled'),
-    (e.entry ->> 'action' <> 'keep-draining' or e.entry -> 'enabled' <> 'false',
+    (e.entry ->> 'action' is distinct from 'retire' or e.entry -> 'enabled' is distinct from 'true',
+     'it is retired, and would end enabled'),
+    (e.entry ->> 'action' is distinct from 'keep-draining' or e.entry -> 'enabled' is distinct from 'false',
      'it is kept for draining, and would end disabled'),
-    (e.entry ->> 'action' <> 'replace' or e.entry ->> 'startMode' <> 'process'
+    (e.entry ->> 'action' is distinct from 'replace' or e.entry ->> 'startMode' is distinct from 'process'
        or coalesce(e.entry -> 'modules', 'null') not in ('null', '[]'),
      'it is replaced, and no modules tell its new processes from its old ones')
   ) as p (is_good, problem)

@@ -1,6 +1,6 @@
 -- load_manifest: what a manifest must say, and who must be in it.
 begin;
-select plan(38);
+select plan(39);
 
 create function pg_temp.entry(function_name text, serves jsonb, action text, enabled boolean, modules text[] default '{m1}', start_mode text default 'process')
 returns jsonb
@@ -33,6 +33,13 @@ select throws_ok($$ select pgflow.load_manifest('{"deployment": "d", "entries": 
 select throws_ok($$ select pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('fn', '{"queue": "q"}', 'add', true)) || '{"scope": "some"}') $$,
   '22023', 'manifest "d" is not valid: scope is "some": it must be "all" or "handler"', 'refuses an unknown scope');
 select throws_ok($$ select pgflow.load_manifest(pg_temp.manifest('"fn"')) $$, '22023', null, 'refuses an entry that is no object');
+select results_eq($$ select p.line from pgflow.manifest_problems(pg_temp.manifest('{}')) as p (line) $$,
+  $$ values ('entries[0]: functionName must be a text'),
+            ('entries[0]: action is null: it must be replace, add, keep-draining or retire'),
+            ('entries[0]: enabled must say true or false: the final state of the function'),
+            ('entries[0]: startMode is null: it must be process or http'),
+            ('entries[0]: serves must be {"flow": SLUG} or {"queue": NAME}') $$,
+  'tells of an entry that says nothing what it lacks, and of no contradiction');
 select pg_temp.refused('{"functionName": ""}', 'entries[0]: functionName must be a text', 'refuses an entry without function');
 select pg_temp.refused('{"action": "restart"}',
   'function "fn": action is "restart": it must be replace, add, keep-draining or retire', 'refuses an unknown action');
