@@ -64,9 +64,27 @@ static const char *nearest_cell(const struct db_rows *rows, const char *name)
     return near;
 }
 
+/* Whether the name is an alias where only a version will do: the nearest name would be itself. */
+static bool is_alias(struct db_sync *db, const char *name, struct error *error)
+{
+    struct error ignored;
+    struct db_rows *rows =
+        db_sync_query(db, "select active_flow_slug from pgflow.flow_aliases where alias = $1",
+                      &name, 1, &ignored);
+    bool found = rows && db_rows_count(rows) == 1;
+    if (found)
+        (void)error_set(error, ERROR_USAGE,
+                        "'%s' is an alias, which points at '%s'; name the version that is meant",
+                        text_shown(name), db_rows_text(rows, 0, 0));
+    db_rows_destroy(rows);
+    return found;
+}
+
 bool query_no_flow(struct db_sync *db, const char *name, struct error *error)
 {
     struct error ignored;
+    if (is_alias(db, name, error))
+        return false;
     struct db_rows *rows = db_sync_query(
         db, "select flow_slug from pgflow.flows union select alias from pgflow.flow_aliases", NULL,
         0, &ignored);

@@ -169,6 +169,16 @@ def test_unknown_flow_offers_the_nearest(database, ctl):
         assert "did you mean 'triage'" in result.stderr, result.stderr
 
 
+def test_alias_is_told_from_the_version_that_a_command_wants(database, ctl):
+    deploy(database, "triage_v1", "triage")
+
+    for command in (("retire", "triage"), ("delete", "triage", "--yes"), ("drain", "triage"), ("activate", "triage", "triage")):
+        result = ctl(*command)
+        assert result.returncode == 64, command
+        assert "'triage' is an alias, which points at 'triage_v1'" in result.stderr, result.stderr
+    assert database.value("select retired_at is null from pgflow.flows")
+
+
 def test_delete_wants_yes_and_leaves_neighbours_on_a_shared_queue(database, ctl):
     deploy(database, "mine", routes={"a": "q"})
     deploy(database, "neighbour", routes={"a": "q"})
