@@ -24,7 +24,7 @@ struct flow_sample {
  * answered: an old depth is worse than none. */
 struct sample {
     unsigned calls_out;
-    bool is_refused; /* logged; until the next answer */
+    bool steps_refused, flows_refused; /* by the database, the last time; logged once */
     bool has_steps, has_flows;
     uint64_t next_ns;          /* not to be asked for before */
     struct step_sample *steps; /* by pair, then one for all pairs that this host does not serve */

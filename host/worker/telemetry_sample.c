@@ -15,7 +15,8 @@
 enum { REST = 20 };
 
 /* A refusal, such as a right that is missing, must not stop the worker: it costs these metrics. */
-static bool answered(struct worker *worker, const struct db_status *status, const char *what)
+static bool answered(struct worker *worker, const struct db_status *status, const char *what,
+                     bool *is_refused)
 {
     struct sample *sample = &worker->telemetry->sample;
     uint64_t next_ns = uv_hrtime() + REST * status->elapsed_ns;
@@ -23,16 +24,14 @@ static bool answered(struct worker *worker, const struct db_status *status, cons
     sample->calls_out--;
     if (sample->next_ns < next_ns)
         sample->next_ns = next_ns; /* also after a timeout, which was the dearest of all */
-    if (status->outcome == DB_OK) {
-        sample->is_refused = false;
-        return true;
-    }
-    if (status->outcome == DB_ERROR && !sample->is_refused)
+    if (status->outcome == DB_ERROR && !*is_refused)
         log_warn("metrics_incomplete", "the database refuses a question of the metrics",
                  LOG_QUEUE(worker->queue), LOG_FIELD_TEXT("call", what),
                  LOG_FIELD_TEXT("sqlstate", status->sqlstate), LOG_ERROR(status->text));
-    sample->is_refused = sample->is_refused || status->outcome == DB_ERROR;
-    return false;
+    /* What was lost on the way says nothing about it. */
+    if (status->outcome == DB_OK || status->outcome == DB_ERROR)
+        *is_refused = status->outcome == DB_ERROR;
+    return status->outcome == DB_OK;
 }
 
 static void add(struct step_sample *to, const struct db_queue_stats_row *row)
@@ -49,7 +48,7 @@ static void on_queue(void *ctx, const struct db_status *status, const struct db_
     struct sample *sample = &worker->telemetry->sample;
     size_t others = registry_pair_count(worker->registry);
 
-    sample->has_steps = answered(worker, status, "queue_stats");
+    sample->has_steps = answered(worker, status, "queue_stats", &sample->steps_refused);
     if (!sample->has_steps)
         return;
     for (size_t i = 0; i <= others; i++)
@@ -66,7 +65,7 @@ static void on_drain(void *ctx, const struct db_status *status, const struct db_
     struct worker *worker = ctx;
     struct sample *sample = &worker->telemetry->sample;
 
-    sample->has_flows = answered(worker, status, "draining_runs");
+    sample->has_flows = answered(worker, status, "draining_runs", &sample->flows_refused);
     if (!sample->has_flows)
         return;
     memset(sample->flows, 0, sizeof sample->flows);

@@ -131,6 +131,20 @@ def test_draining_runs_are_those_of_the_version_that_was_left(database, hosts):
     assert text.value("pgflow_flow_active", flow="routed_v1", alias="routed") == 0
 
 
+def test_refused_question_is_logged_once_and_costs_its_own_metrics_alone(database, hosts):
+    database.rows("alter function pgflow.queue_stats(text) rename to queue_stats_gone")
+    host = hosts.start(*LISTEN, queue="routed_main", plugins=["routed_v1", "routed_v2"])
+    host.log.wait("metrics_incomplete")
+
+    # Each switch is seen by a later round, in which the other question was refused before.
+    for version in ("routed_v2", "routed_v1", "routed_v2"):
+        database.rows(f"select pgflow.activate_flow('routed', '{version}', true)")
+        text = until_value(host, 1, "pgflow_flow_active", flow=version, alias="routed")
+
+    assert [line["call"] for line in host.log.find("metrics_incomplete")] == ["queue_stats"]
+    assert "pgflow_queue_messages" not in text.types
+
+
 def test_readyz_says_whether_it_claims_or_stands_by(database, hosts, faults):
     assert get(faults, "/readyz") == (200, "claiming\n")
 
