@@ -7,15 +7,19 @@
 #define PGFLOW_RUNNER_OUTPUT_MARK_H
 
 #include "base/error.h"
+#include "wire/cancel_page.h"
 
 #include <stdint.h>
 
 /* Makes stdout line-buffered and keeps descriptors of both pipes, which a
  * handler that redirects 1 or 2 does not lose. */
-bool output_mark_init(struct error *error) MUST_CHECK;
+bool output_mark_init(const struct cancel_page *page, struct error *error) MUST_CHECK;
 
-/* Flushes, and marks each pipe in which the host has left something unread.
- * Returns FRAME_RESULT_STDOUT, FRAME_RESULT_STDERR, both or 0. */
+/* Before a handler runs. */
+void output_mark_begin(void);
+
+/* Flushes, and marks each pipe into which the task may have printed. Returns FRAME_RESULT_STDOUT,
+ * FRAME_RESULT_STDERR, both or 0. */
 uint32_t output_mark_end(uint64_t number);
 
 #endif

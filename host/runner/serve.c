@@ -204,6 +204,7 @@ static void run_task(struct server *server, const struct frame *frame, struct ou
     call_begin(&server->call, frame->number, &task, input, flow_input);
     server->call.abi.step_slug = (pgf_str){.ptr = step->slug, .len = strlen(step->slug)};
     server->running = frame->number;
+    output_mark_begin();
     begin = now_us();
     out->result = (struct frame_result){.status = step->run(server->state, &server->call.abi)};
     out->result.elapsed_us = now_us() - begin;
@@ -264,7 +265,7 @@ static bool start_server(struct server *server, struct error *error)
 {
     struct frame_ready ready = {.abi_minor = PGF_ABI_MINOR};
 
-    if (!map_page(server, error) || !output_mark_init(error))
+    if (!map_page(server, error) || !output_mark_init(server->page, error))
         return false;
     address_space_open();
     if (!crash_note_install(RUNNER_FD_SOCKET, error) || !start_module(server, error))

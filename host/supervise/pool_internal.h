@@ -61,7 +61,7 @@ struct runner_output {
     uv_poll_t poll;
     bool ended;         /* end of file */
     uint64_t marker;    /* number of the mark that parsing waits at; 0: none */
-    bool resume;        /* the answer came: parse on when its batch is handled */
+    bool answered;      /* the runner is dead, its answers are taken: marks mean nothing */
     struct buf pending; /* read, not yet a whole line */
     size_t task_bytes;  /* printed by the task in flight */
 };
@@ -108,6 +108,7 @@ struct runner {
     int64_t exit_status;      /* from the kernel, once EXITED */
     int exit_signal;
     bool ready_came;
+    bool output_unheard;  /* output was read after its answers were */
     struct error failure; /* FAILED's text, or how the protocol was broken */
 };
 
@@ -262,7 +263,8 @@ bool runner_take_back(struct runner *runner, struct pool_task *task);
 /* runner_answer.c */
 /* on_started, once its handler certainly runs or ran. */
 void runner_tell_started(struct pool_task *task);
-/* Reads what is there and handles every complete frame. */
+/* Reads what is there, handles every complete frame, and hands out the output whose
+ * task that tells. */
 void runner_read_answers(struct runner *runner);
 
 /* runner_death.c */
@@ -271,12 +273,16 @@ void runner_settle(struct runner *runner);
 
 /* runner_output.c */
 void runner_output_init(struct runner *runner, enum pool_stream stream, int fd);
-/* Reads and logs all that is there; with `number`, up to the mark of that task. */
-void runner_output_read(struct runner_output *output, uint64_t number);
+/* Reads what is there; takes the answers before it hands out lines. */
+void runner_output_read(struct runner_output *output);
+/* The answer of task `number` is in hand, and promised a mark: hands out all before it. */
+void runner_output_read_to_mark(struct runner_output *output, uint64_t number);
+/* The whole lines that were read, up to a mark; only when no answer is unread. */
+void runner_output_hand_out(struct runner_output *output);
 /* The runner is dead: marks mean nothing any more. */
 void runner_output_read_last(struct runner_output *output);
 void runner_output_begin_task(struct runner *runner);
-/* The rest without a newline, at a mark or at the end. */
+/* The rest without a newline, at the end. */
 void runner_output_flush(struct runner_output *output);
 /* What the runner logged through pgf_host.log. */
 void runner_output_log(struct runner *runner, uint64_t number, int level, const char *text,

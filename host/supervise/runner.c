@@ -348,7 +348,6 @@ void runner_on_socket(uv_poll_t *poll, int status, int events)
     pool_dispatch(runner->pool);
 }
 
-/* Answers first: they tell whose output this is. */
 void runner_on_output(uv_poll_t *poll, int status, int events)
 {
     struct runner_output *output = poll->data;
@@ -356,9 +355,7 @@ void runner_on_output(uv_poll_t *poll, int status, int events)
 
     (void)status;
     (void)events;
-    if (runner_is_alive(runner))
-        runner_read_answers(runner);
-    runner_output_read(output, 0);
+    runner_output_read(output);
     runner_try_finish(runner);
     pool_dispatch(runner->pool);
 }

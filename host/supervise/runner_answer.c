@@ -82,9 +82,7 @@ static void read_output_of(struct runner *runner, uint32_t flags, uint64_t numbe
 
     for (int i = 0; i < 2; i++)
         if ((flags & flag_of[i]) != 0)
-            runner_output_read(&runner->out[i], number);
-        else
-            runner_output_flush(&runner->out[i]);
+            runner_output_read_to_mark(&runner->out[i], number);
 }
 
 static void finish_answered(struct runner *runner, struct pool_task *task,
@@ -223,19 +221,7 @@ static void on_protocol_broken(struct runner *runner)
         runner_kill(runner, runner->ready_came ? POOL_EXIT_PROTOCOL : POOL_EXIT_START);
 }
 
-/* What was printed behind the mark of an answered task belongs to the one whose
- * STARTED has come by now. */
-static void resume_outputs(struct runner *runner)
-{
-    for (int i = 0; i < 2; i++) {
-        if (!runner->out[i].resume)
-            continue;
-        runner->out[i].resume = false;
-        runner_output_read(&runner->out[i], 0);
-    }
-}
-
-void runner_read_answers(struct runner *runner)
+static void take_answers(struct runner *runner)
 {
     while (!runner->socket_ended) {
         long got = frame_reader_fill(&runner->reader, runner->socket);
@@ -251,7 +237,21 @@ void runner_read_answers(struct runner *runner)
         if (got > 0 && runner->reader.end < runner->reader.capacity)
             break;
     }
-    resume_outputs(runner);
+}
+
+/*
+ * STARTED is sent before the task prints, and all answers before it are sent
+ * before that: once no answer is unread that is older than the output in hand,
+ * the output behind the last mark is that of the oldest unanswered task.
+ */
+void runner_read_answers(struct runner *runner)
+{
+    do {
+        runner->output_unheard = false;
+        take_answers(runner);
+    } while (runner->output_unheard);
+    for (int i = 0; i < 2; i++)
+        runner_output_hand_out(&runner->out[i]);
     if (runner->state == RUNNER_BUSY && runner->ring_count == 0)
         runner_rest(runner);
 }

@@ -2,16 +2,21 @@
  * stdout and stderr of a runner, cut into lines and given to the task that
  * printed them.
  *
- * The runner puts a mark (struct frame_marker) behind the output of a task when
- * some of it is unread, and says so in the answer. A mark read before its answer
- * stops the parsing there: what follows belongs to a task that we have not heard
- * of yet. The answer lets it go on.
+ * The runner puts a mark (struct frame_marker) behind the output of each task
+ * that printed, and says so in the answer. A mark read before its answer stops
+ * the parsing there: what follows belongs to a task that we have not heard of
+ * yet. The answer lets it go on.
+ *
+ * A runner does not wait for us: between a look at its socket and a read of its
+ * pipe it may end one task and begin another. So what was read is parsed only
+ * after the answers were read once more: runner_read_answers().
  */
 #include "supervise/pool_internal.h"
 
 #include "base/text.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -189,7 +194,8 @@ static void parse(struct runner_output *output)
     size_t size = 0;
     enum piece piece;
 
-    while (output->marker == 0 && (piece = find_piece(pending, from, &size)) != PIECE_NONE) {
+    while (output->marker == 0 && from < pending->size &&
+           (piece = find_piece(pending, from, &size)) != PIECE_NONE) {
         const char *text = pending->data + from;
 
         if (piece == PIECE_LINE || size > 0)
@@ -197,7 +203,7 @@ static void parse(struct runner_output *output)
         from += size;
         if (piece == PIECE_MARK) {
             from += sizeof(struct frame_marker);
-            if (runner_is_alive(output->runner))
+            if (!output->answered)
                 output->marker = mark_number(text + size);
         } else if (from < pending->size && text[size] == '\n') {
             from++;
@@ -206,69 +212,97 @@ static void parse(struct runner_output *output)
     buf_consume(pending, from);
 }
 
-/* False: nothing more is there now. Adds to `total` what it read. */
-static bool read_once(struct runner_output *output, size_t *total)
+/* How many bytes came; 0: nothing more is there now. */
+static size_t read_once(struct runner_output *output)
 {
+    _Atomic uint64_t *reads = &output->runner->page->reads[output->stream];
     char *room = buf_reserve(&output->pending, READ_AT_ONCE);
     ssize_t got;
 
     if (room == NULL) {
         /* Cannot be: parse() leaves at most a line and a mark. */
         buf_clear(&output->pending);
-        return true;
+        return 0;
     }
     do {
+        atomic_fetch_add(reads, 1);
         got = read(output->fd, room, READ_AT_ONCE);
+        atomic_fetch_add(reads, 1);
     } while (got < 0 && errno == EINTR);
     if (got < 0 && errno == EAGAIN)
-        return false;
+        return 0;
     if (got <= 0) {
         output->ended = true;
         uv_poll_stop(&output->poll);
-        return false;
+        return 0;
     }
     buf_commit(&output->pending, (size_t)got);
-    *total += (size_t)got;
-    return true;
+    output->runner->output_unheard = true;
+    return (size_t)got;
 }
 
 /* While parsing waits at a mark the pipe is not watched: level-triggered, it
  * would ring all the time. */
-static void watch(struct runner_output *output, bool wanted)
+static void watch(struct runner_output *output)
 {
-    if (wanted && !output->ended)
+    bool wanted = output->marker == 0 && !output->ended;
+
+    if (wanted == (uv_is_active((uv_handle_t *)&output->poll) != 0))
+        return;
+    if (wanted)
         uv_poll_start(&output->poll, UV_READABLE | UV_DISCONNECT, runner_on_output);
     else
         uv_poll_stop(&output->poll);
 }
 
-void runner_output_read(struct runner_output *output, uint64_t number)
+void runner_output_hand_out(struct runner_output *output)
 {
-    int reads = READS_IN_A_ROW;
-    size_t total = 0;
+    parse(output);
+    watch(output);
+}
 
-    if (output->marker == 0)
+void runner_output_read(struct runner_output *output)
+{
+    int reads = READS_IN_A_ROW; /* a flood must not keep the loop */
+
+    while (output->marker == 0 && !output->ended && reads-- > 0 && read_once(output) > 0)
+        if (output->answered)
+            parse(output);
+        else
+            runner_read_answers(output->runner);
+}
+
+/* Passes marks of earlier tasks: whatever they promised is late. */
+static void parse_to_mark(struct runner_output *output, uint64_t number)
+{
+    do {
+        if (output->marker < number)
+            output->marker = 0;
         parse(output);
-    /* Up to a mark it must be read whole; neither a flood nor a mark that was
-     * promised and never written may keep the loop. */
-    while (output->marker == 0 && !output->ended &&
-           (number != 0 ? total < BEFORE_ANSWER_MAX : reads-- > 0) && read_once(output, &total))
-        parse(output);
-    if (output->marker == 0)
-        return;
-    if (output->marker > number) {
-        watch(output, false);
-        return;
-    }
-    /* The answer of that task is here: what follows is parsed after it. */
-    output->marker = 0;
-    output->resume = true;
-    watch(output, true);
+    } while (output->marker != 0 && output->marker < number);
+}
+
+void runner_output_read_to_mark(struct runner_output *output, uint64_t number)
+{
+    size_t total = 0;
+    size_t got = 0;
+
+    /* It must be read whole; but a mark that was promised and never written may
+     * not keep the loop. */
+    do {
+        total += got;
+        parse_to_mark(output, number);
+    } while (output->marker == 0 && !output->ended && total < BEFORE_ANSWER_MAX &&
+             (got = read_once(output)) > 0);
+    if (output->marker == number)
+        output->marker = 0;
+    watch(output);
 }
 
 void runner_output_read_last(struct runner_output *output)
 {
+    output->answered = true;
     output->marker = 0;
-    watch(output, true);
-    runner_output_read(output, 0);
+    runner_output_hand_out(output);
+    runner_output_read(output);
 }

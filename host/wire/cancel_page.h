@@ -2,8 +2,8 @@
  * One page of memory for each runner, written by the host and mapped read-only
  * by the runner: a memfd, sealed so that nothing but the host's own mapping can
  * write it. It tells without a system call which task should stop early
- * (is_cancelled is one atomic load of it) and which waiting tasks were taken
- * back.
+ * (is_cancelled is one atomic load of it), which waiting tasks were taken back,
+ * and whether the host reads what a task prints.
  *
  * Taking a task back must be certain at once, though the runner may be about to
  * start it. Each side first shows its intent, then looks at the other's:
@@ -15,6 +15,9 @@
  * `skipped` comes after the host's mark, and the handler does not run; the task
  * is the host's again. The host sees STARTED N: it waits for the answer, which
  * is SKIPPED or RESULT. Both cannot miss each other.
+ *
+ * A task that finds its pipe empty and `reads` as it was, and even, has printed
+ * nothing: who reads adds one before the read and one behind it.
  */
 #ifndef PGFLOW_WIRE_CANCEL_PAGE_H
 #define PGFLOW_WIRE_CANCEL_PAGE_H
@@ -31,6 +34,7 @@
 struct cancel_page {
     _Atomic uint64_t cancelled; /* number of the task that should stop; 0: none */
     _Atomic uint64_t skipped[CANCEL_PAGE_SLOTS];
+    _Atomic uint64_t reads[2]; /* of stdout, of stderr; odd: in the middle of one */
 };
 
 #endif

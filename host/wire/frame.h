@@ -97,9 +97,10 @@ struct frame_crash {
 
 /*
  * A marker in the runner's stdout or stderr: "what was before this belongs to
- * task `number` or to an earlier one". Written before a RESULT and only when
- * output was unread, so a quiet task costs no system call in the host. 12 bytes
- * are below PIPE_BUF: never cut, never mixed with other writers' bytes.
+ * task `number`". Written before its RESULT unless the task certainly printed
+ * nothing there (cancel_page.h), so a quiet one costs no system call in the
+ * host. 12 bytes are below PIPE_BUF: never cut, never mixed with other writers'
+ * bytes.
  */
 struct frame_marker {
     char magic[4]; /* FRAME_MARKER_MAGIC: begins with NUL, which text has not */

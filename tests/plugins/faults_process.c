@@ -3,6 +3,8 @@
 #include "faults.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +105,21 @@ int32_t fault_print(void *state, const pgf_call *call)
     for (int32_t level = PGF_LOG_DEBUG; level <= PGF_LOG_ERROR; level++)
         call->host->log(call->host, level, levels[level], strlen(levels[level]));
     fputs("no newline at the end", stdout);
+    return PGF_OK;
+}
+
+/* A FIFO opens when the other end does, so a test knows that the line is in the pipe. */
+int32_t fault_print_and_meet(void *state, const pgf_call *call)
+{
+    char text[128];
+    int unread = 1;
+    (void)state;
+    if (!param_text(call, "line", text, sizeof text) || puts(text) < 0)
+        return PGF_ERROR;
+    if (param_text(call, "fifo", text, sizeof text))
+        return close(open(text, O_WRONLY | O_CLOEXEC)) == 0 ? PGF_OK : PGF_ERROR;
+    while (ioctl(STDOUT_FILENO, FIONREAD, &unread) == 0 && unread > 0)
+        sched_yield();
     return PGF_OK;
 }
 

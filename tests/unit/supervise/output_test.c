@@ -3,8 +3,11 @@
  */
 #include "harness.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct harness h;
 static struct pool_module *faults;
@@ -248,4 +251,48 @@ Test(output, mark_that_was_promised_and_never_written_holds_up_nobody)
 
     cr_assert_eq(forged.outcome, POOL_COMPLETED);
     record_free(&forged);
+}
+
+static char fifo[96];
+static void (*keep_line)(void *context, const struct pool_line *line);
+
+/* The host stands still after its read of the first line until the next task has printed. */
+static void meet_after_first_line(void *context, const struct pool_line *line)
+{
+    keep_line(context, line);
+    if (strcmp(line->text, "first") == 0)
+        close(open(fifo, O_RDONLY | O_CLOEXEC));
+}
+
+static void open_pool_that_meets(void)
+{
+    harness_init(&h);
+    h.config.concurrency = 1;
+    keep_line = h.config.callbacks.on_line;
+    h.config.callbacks.on_line = meet_after_first_line;
+    harness_start(&h);
+    faults = harness_add(&h, "faults");
+    snprintf(fifo, sizeof fifo, "%s/meeting", h.folder);
+    cr_assert_eq(mkfifo(fifo, 0600), 0);
+}
+
+TestSuite(meeting, .init = open_pool_that_meets, .fini = close_pool, .timeout = 60);
+
+/* The first task found its pipe empty and so left no mark; the host, amid its reading and yet
+ * without the answer, took what followed for that task's. */
+Test(meeting, line_printed_while_the_host_reads_that_of_the_task_before_is_told_apart)
+{
+    struct record first = {0}, second = {0};
+    char params[160];
+
+    snprintf(params, sizeof params, "{\"line\": \"second\", \"fifo\": \"%s\"}", fifo);
+    harness_submit(&h, &first, faults, "print_and_meet", "{\"line\": \"first\"}");
+    harness_submit(&h, &second, faults, "print_and_meet", params);
+    harness_wait(&h, &second.done, 1);
+
+    cr_assert_eq(second.outcome, POOL_COMPLETED);
+    cr_assert_eq(harness_count_lines(&h, &first, POOL_STDOUT, "first"), 1);
+    cr_assert_eq(harness_count_lines(&h, &second, POOL_STDOUT, "second"), 1);
+    record_free(&first);
+    record_free(&second);
 }
