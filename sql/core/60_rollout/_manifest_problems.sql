@@ -1,5 +1,6 @@
 -- What is wrong with a manifest by itself, as readable lines: fields and words, and
--- final states that contradict their action. Nothing else reads a manifest before
+-- final states that contradict their action. A field that nobody knows is a slip of
+-- one that would else be missing without a word. Nothing else reads a manifest before
 -- this is empty.
 -- Callers: load_manifest.
 create function pgflow._manifest_problems(manifest jsonb)
@@ -23,6 +24,16 @@ as $$
   union all
   select format('scope is %s: it must be "all" or "handler"', manifest -> 'scope')
   where coalesce(manifest -> 'scope', '"all"') not in ('"all"', '"handler"')
+  union all
+  select format('field "%s" is unknown: it must be deployment, entries or scope', k.key)
+  from jsonb_object_keys(case jsonb_typeof(manifest) when 'object' then manifest else '{}' end) as k (key)
+  where k.key not in ('deployment', 'entries', 'scope')
+  union all
+  select format('%s: field "%s" is unknown: it must be functionName, serves, action, enabled, startMode or modules',
+                e.thing, k.key)
+  from entries e
+  cross join lateral jsonb_object_keys(case jsonb_typeof(e.entry) when 'object' then e.entry else '{}' end) as k (key)
+  where k.key not in ('functionName', 'serves', 'action', 'enabled', 'startMode', 'modules')
   union all
   select format('%s: %s', e.thing, p.problem)
   from entries e

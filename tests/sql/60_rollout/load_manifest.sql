@@ -1,6 +1,6 @@
 -- load_manifest: what a manifest must say, and who must be in it.
 begin;
-select plan(39);
+select plan(41);
 
 create function pg_temp.entry(function_name text, serves jsonb, action text, enabled boolean, modules text[] default '{m1}', start_mode text default 'process')
 returns jsonb
@@ -40,6 +40,10 @@ select results_eq($$ select p.line from pgflow.manifest_problems(pg_temp.manifes
             ('entries[0]: startMode is null: it must be process or http'),
             ('entries[0]: serves must be {"flow": SLUG} or {"queue": NAME}') $$,
   'tells of an entry that says nothing what it lacks, and of no contradiction');
+select pg_temp.refused('{"module": ["m2"]}',
+  'function "fn": field "module" is unknown: it must be functionName, serves, action, enabled, startMode or modules', 'refuses an unknown field of an entry');
+select throws_ok($$ select pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('fn', '{"queue": "q"}', 'add', true)) || '{"scop": "handler"}') $$,
+  '22023', 'manifest "d" is not valid: field "scop" is unknown: it must be deployment, entries or scope', 'refuses an unknown field');
 select pg_temp.refused('{"functionName": ""}', 'entries[0]: functionName must be a text', 'refuses an entry without function');
 select pg_temp.refused('{"action": "restart"}',
   'function "fn": action is "restart": it must be replace, add, keep-draining or retire', 'refuses an unknown action');
