@@ -119,11 +119,6 @@ bool metrics_add_step(struct metrics *metrics, const char *flow, const char *ste
     return true;
 }
 
-size_t metrics_step_count(const struct metrics *metrics)
-{
-    return metrics->step_count;
-}
-
 static void observe(struct histogram *histogram, const struct bound *bounds, size_t count,
                     uint64_t ns)
 {

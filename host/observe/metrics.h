@@ -60,7 +60,6 @@ void metrics_destroy(struct metrics *metrics);
 
 /* The next step; its number counts from 0. At startup only. False: no memory. */
 bool metrics_add_step(struct metrics *metrics, const char *flow, const char *step) MUST_CHECK;
-size_t metrics_step_count(const struct metrics *metrics);
 
 void metrics_count_task(struct metrics *metrics, size_t step, enum metrics_outcome outcome);
 void metrics_count_message(struct metrics *metrics, enum metrics_message message);

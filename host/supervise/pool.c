@@ -284,11 +284,6 @@ uint32_t pool_free_slots(const struct pool *pool)
                : pool->config.concurrency - pool->task_count;
 }
 
-uint32_t pool_task_count(const struct pool *pool)
-{
-    return pool->task_count;
-}
-
 uint32_t pool_running_count(const struct pool *pool)
 {
     return pool->running_count;

@@ -203,8 +203,7 @@ bool pool_module_is_held(const struct pool_module *module);
 /* How many more tasks could start now: `concurrency` less the tasks that are
  * not done; 0 at least. */
 uint32_t pool_free_slots(const struct pool *pool);
-/* Tasks submitted and not done; of these, handlers running. */
-uint32_t pool_task_count(const struct pool *pool);
+/* Handlers running. */
 uint32_t pool_running_count(const struct pool *pool);
 
 /* For the metrics. */
