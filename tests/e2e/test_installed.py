@@ -44,7 +44,7 @@ def moved(outside):
 def examples(moved, outside):
     """The installed examples, built by the installed SDK."""
     folder = outside / "examples"
-    for name in ("hello", "license_audit", "support_threads"):
+    for name in ("hello", "license_audit", "support_threads", "thumbnails"):
         source = moved / "share" / "doc" / "pgflow-sdk-dev" / "examples" / name
         command("cmake", "-G", "Ninja", "-S", source, "-B", folder / name, CMAKE_PREFIX_PATH=moved)
         command("cmake", "--build", folder / name)
