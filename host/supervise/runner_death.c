@@ -59,9 +59,10 @@ static void move_waiting(struct runner *runner)
     runner->ring_count = 0;
 }
 
-static void describe_start_failure(const struct runner *runner, char *out, size_t size)
+static void describe_end(const struct runner *runner, const struct pool_task *task, char *out,
+                         size_t size)
 {
-    struct result_death death = describe_death(runner, NULL);
+    struct result_death death = describe_death(runner, task);
 
     if (runner->failure.text[0] != '\0') {
         size_t length = strnlen(runner->failure.text, size - 1);
@@ -91,7 +92,7 @@ void runner_settle(struct runner *runner)
     /* It was to be skipped, but no SKIPPED came: its handler ran. */
     if (task != NULL && task->state == TASK_SKIPPING)
         runner_tell_started(task);
-    describe_start_failure(runner, reason, sizeof reason);
+    describe_end(runner, task, reason, sizeof reason);
     pool_emit(runner->module, runner->cause == POOL_EXIT_START ? "runner_failed" : "runner_exit",
               is_own_doing(runner->cause) ? PGF_LOG_DEBUG : PGF_LOG_WARN, task, runner->pid,
               "runner ended (%s): %s", pool_exit_cause_name(runner->cause), reason);

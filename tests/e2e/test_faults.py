@@ -53,6 +53,14 @@ def test_fatal_fault_costs_one_attempt_each_and_the_next_task_is_fine(shared_dat
     next_task_is_fine(shared_database, host)
 
 
+def test_line_of_a_runner_that_was_killed_at_the_deadline_names_the_timeout(shared_database, host):
+    run = start(shared_database, "spin")
+
+    shared_database.wait_run(run, "failed")
+    line = host.log.wait("runner_exit", run=run)
+    assert line["msg"] == "runner ended (timeout): timed out after 1 s"
+
+
 def test_crash_on_the_first_attempt_is_retried(shared_database, host):
     run = start(shared_database, "segv_once")
 
