@@ -51,6 +51,14 @@ struct telemetry {
 /* telemetry_render.c */
 void telemetry_render(const struct worker *worker, struct buf *text);
 
+/*
+ * telemetry_sample.c: notes the answer to `call`, one of the questions above. A refusal, such as a
+ * right that is missing, is logged once until it was answered again: it must not stop the worker.
+ * What was lost on the way says nothing about it. Gives how long to leave the database in peace.
+ */
+uint64_t telemetry_note_answer(const struct worker *worker, const struct db_status *status,
+                               const char *call, bool *is_refused);
+
 /* telemetry_status.c: /status.json */
 void telemetry_answer_status(struct worker *worker, struct buf *text);
 

@@ -14,23 +14,27 @@
 
 enum { REST = 20 };
 
-/* A refusal, such as a right that is missing, must not stop the worker: it costs these metrics. */
-static bool answered(struct worker *worker, const struct db_status *status, const char *what,
+uint64_t telemetry_note_answer(const struct worker *worker, const struct db_status *status,
+                               const char *call, bool *is_refused)
+{
+    if (status->outcome == DB_ERROR && !*is_refused)
+        log_warn("metrics_incomplete", "the database refuses a question of the metrics",
+                 LOG_QUEUE(worker->queue), LOG_FIELD_TEXT("call", call),
+                 LOG_FIELD_TEXT("sqlstate", status->sqlstate), LOG_ERROR(status->text));
+    if (status->outcome == DB_OK || status->outcome == DB_ERROR)
+        *is_refused = status->outcome == DB_ERROR;
+    return REST * status->elapsed_ns;
+}
+
+static bool answered(struct worker *worker, const struct db_status *status, const char *call,
                      bool *is_refused)
 {
     struct sample *sample = &worker->telemetry->sample;
-    uint64_t next_ns = uv_hrtime() + REST * status->elapsed_ns;
+    uint64_t next_ns = uv_hrtime() + telemetry_note_answer(worker, status, call, is_refused);
 
     sample->calls_out--;
     if (sample->next_ns < next_ns)
         sample->next_ns = next_ns; /* also after a timeout, which was the dearest of all */
-    if (status->outcome == DB_ERROR && !*is_refused)
-        log_warn("metrics_incomplete", "the database refuses a question of the metrics",
-                 LOG_QUEUE(worker->queue), LOG_FIELD_TEXT("call", what),
-                 LOG_FIELD_TEXT("sqlstate", status->sqlstate), LOG_ERROR(status->text));
-    /* What was lost on the way says nothing about it. */
-    if (status->outcome == DB_OK || status->outcome == DB_ERROR)
-        *is_refused = status->outcome == DB_ERROR;
     return status->outcome == DB_OK;
 }
 

@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "observe/log.h"
 #include "worker/telemetry_private.h"
-
-enum { REST = 20 };
 
 static void put_text(struct buf *text, const char *name, const char *value)
 {
@@ -62,15 +59,11 @@ static void on_status(void *ctx, const struct db_status *status, const char *jso
 {
     struct worker *worker = ctx;
     struct status_cache *cache = &worker->telemetry->status;
-    uint64_t now_ns = uv_hrtime(), rest_ns = REST * status->elapsed_ns;
+    uint64_t now_ns = uv_hrtime();
+    uint64_t rest_ns = telemetry_note_answer(worker, status, "host_status", &cache->is_refused);
 
     cache->in_flight = false;
     cache->next_ns = now_ns + (rest_ns > NS_PER_S ? rest_ns : NS_PER_S);
-    if (status->outcome == DB_ERROR && !cache->is_refused)
-        log_warn("metrics_incomplete", "the database refuses a question of the status page",
-                 LOG_QUEUE(worker->queue), LOG_FIELD_TEXT("call", "host_status"),
-                 LOG_FIELD_TEXT("sqlstate", status->sqlstate), LOG_ERROR(status->text));
-    cache->is_refused = status->outcome == DB_ERROR;
     char *document = json != NULL ? strdup(json) : NULL;
     if (document == NULL)
         return; /* the last one stays, and its age says so */
