@@ -89,7 +89,7 @@ struct pgf_options {
     uint32_t struct_size;  /* sizeof(pgf_options); 0: its size in 1.0 */
     uint32_t reserved;     /* 0 */
     pgf_int max_attempts;  /* 1..1000 [3] */
-    pgf_int base_delay_s;  /* 0..86400 [1]; the wait after attempt n is base_delay * 2^n */
+    pgf_int base_delay_s;  /* 0..86400 [5]; the wait after attempt n is base_delay * 2^n */
     pgf_int timeout_s;     /* 1..604800 [60]; of one attempt, from the start of the handler */
     pgf_int start_delay_s; /* 0..31536000 [0]; of a step only: from ready to visible */
 };
