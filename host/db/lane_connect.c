@@ -105,13 +105,16 @@ static void attempt_failed(struct lane *lane, const char *reason, int code, bool
     struct error error = {.code = ERROR_NONE};
     char text[512];
     (void)snprintf(text, sizeof(text), "%s", reason);
-    if (lane->failures == 0)
+    bool final = code != ERROR_NONE && lane->db->state == DB_STATE_OPENING;
+    if (lane->failures == 0 && !final)
         log_warn("db_unreachable", "cannot connect to the database, trying again",
                  LOG_FIELD_TEXT("database", db_address_label(lane->db->config.address)),
                  LOG_FIELD_INT("connection", lane->index), LOG_ERROR(text));
     if (code != ERROR_NONE)
-        (void)error_set(&error, code, "database %s: %s", db_address_label(lane->db->config.address),
-                        text);
+        (void)error_set(&error, code,
+                        "database %s: %s; check what --database (or PGFLOW_DATABASE, DATABASE_URL, "
+                        "PG*) says",
+                        db_address_label(lane->db->config.address), text);
     lane_drop(lane, text, next_address);
     db_lane_failed(lane->db, text, code != ERROR_NONE ? &error : NULL);
 }

@@ -96,7 +96,7 @@ static bool refuse_unknown(const struct registry *registry, const char *queue, s
     buf_printf(&text, "--queue %s: no given module has a step on it", queue);
     if (near != NULL)
         buf_printf(&text, "; did you mean %s?", near);
-    buf_puts(&text, " Declared queues: ");
+    buf_puts(&text, near != NULL ? " Declared queues: " : "; declared queues: ");
     put_queues(&text, &queues);
     put_all_routes(&text, registry);
     return refuse(error, ERROR_USAGE, &text);

@@ -51,6 +51,8 @@ def test_unknown_role_ends_with_78(database, tmp_path):
 
     assert result.returncode == 78, result.stderr
     assert "nobody_made_this" in result.stderr
+    assert "check what --database" in result.stderr
+    assert "trying again" not in result.stderr
 
 
 def test_schema_that_is_missing_ends_with_78_and_says_migrate(empty_database, tmp_path):

@@ -140,6 +140,17 @@ Test(registry, unknown_queue_offers_the_nearest_and_lists_the_literals)
                                 "slack_alerts");
 }
 
+Test(registry, queue_like_no_declared_one_is_told_of_the_literals)
+{
+    cr_assert(add("./v1.so", triage_v1));
+
+    cr_assert(not(registry_bind_queue(registry, "zz", &error)));
+
+    assert_refused(ERROR_USAGE,
+                   "no given module has a step on it; declared queues: classify_threads, "
+                   "slack_alerts");
+}
+
 Test(registry, refuses_module_without_a_step_on_the_queue)
 {
     cr_assert(add("./v1.so", triage_v1));
