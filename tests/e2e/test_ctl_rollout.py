@@ -40,14 +40,16 @@ def write(tmp_path, entries, name="June's first"):
     return file
 
 
+# Build-ids.
+OLD, NEW = "01d0", "0e3f"
 REPLACE = {"functionName": "fn", "serves": {"queue": "q"}, "action": "replace", "enabled": True, "startMode": "process",
-           "modules": ["new"]}
+           "modules": [NEW]}
 
 
 def test_check_answers_whether_the_database_would_load_the_manifest(database, ctl, tmp_path):
     deploy(database, "v1", "v", {"a": "q"})
-    register(database, "q", "fn", ["v1,a"], "old")
-    register(database, "q", "forgotten", ["v1,a"], "old")
+    register(database, "q", "fn", ["v1,a"], OLD)
+    register(database, "q", "forgotten", ["v1,a"], OLD)
 
     bad = ctl("rollout", write(tmp_path, [REPLACE]), "check")
     machine = ctl("rollout", write(tmp_path, [REPLACE]), "check", "--json")
@@ -82,7 +84,7 @@ def test_unknown_verb_offers_the_nearest(ctl, tmp_path):
 
 def test_printed_sequence_runs_in_psql_and_status_follows_it(database, ctl, deployer, tmp_path):
     deploy(database, "v1", "v", {"a": "q"})
-    register(database, "q", "fn", ["v1,a"], "old")
+    register(database, "q", "fn", ["v1,a"], OLD)
     file = write(tmp_path, [REPLACE])
 
     def status():
@@ -113,11 +115,11 @@ def test_printed_sequence_runs_in_psql_and_status_follows_it(database, ctl, depl
     assert status() == (1, ["wait"])
     database.rows("select pgflow.mark_worker_stopped(worker_id) from pgflow.workers")
     assert status() == (1, ["deploy"])
-    register(database, "q", "fn", [], "new", standby=True)
+    register(database, "q", "fn", [], NEW, standby=True)
     assert status() == (1, ["apply"])
     psql(6)
     assert status() == (1, ["confirm"])
-    register(database, "q", "fn", ["v1,a"], "new")
+    register(database, "q", "fn", ["v1,a"], NEW)
     assert status() == (0, [])
     text = ctl("rollout", file, "status")
     assert text.returncode == 0 and "done" in text.stdout and "now" not in text.stdout
@@ -152,7 +154,7 @@ def test_retire_is_refused_with_the_blockers_until_drained(database, ctl):
     retired = ctl("retire", "v1", "--json")
     undone = ctl("retire", "v1", "--undo")
 
-    assert refused.returncode == 1 and "1 started runs" in refused.stderr, refused.stderr
+    assert refused.returncode == 1 and "1 started run" in refused.stderr, refused.stderr
     assert drained.returncode == 1 and json.loads(drained.stdout)["started_runs"] == 1
     assert waited.returncode == 0 and "safe to retire" in waited.stdout, waited.stderr
     assert retired.returncode == 0 and json.loads(retired.stdout)["retired_at"] is not None, retired.stderr
@@ -200,7 +202,7 @@ def test_delete_wants_yes_and_leaves_neighbours_on_a_shared_queue(database, ctl)
 def test_coverage_functions_and_workers_answer_an_operator(database, ctl):
     deploy(database, "v1", "v", {"a": "q"})
     gap = ctl("coverage", "q", "--json")
-    register(database, "q", "fn", ["v1,a"], "old")
+    register(database, "q", "fn", ["v1,a"], OLD)
     covered = ctl("coverage", "q")
 
     assert gap.returncode == 1, gap.stderr

@@ -132,7 +132,7 @@ def test_run_started_after_the_drain_check_blocks_the_retirement_until_it_is_ser
     undone = ctl(both, "retire", V1, "--undo")
 
     assert drained.returncode == 0, drained.stdout + drained.stderr
-    assert refused.returncode == 1 and "1 started runs" in refused.stderr, refused.stderr
+    assert refused.returncode == 1 and "1 started run" in refused.stderr, refused.stderr
     assert retired.returncode == 0, retired.stderr
     assert start.returncode != 0 and "retired" in start.stderr, start.stderr
     assert undone.returncode == 0, undone.stderr

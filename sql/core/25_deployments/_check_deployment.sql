@@ -1,5 +1,5 @@
 -- Raises 22023 unless a deployment is whole and valid by itself; every problem is
--- in the detail. by_host: with the stricter rules for hosts (_name_problems).
+-- told. by_host: with the stricter rules for hosts (_name_problems).
 -- Callers: ensure_flow_compiled, ensure_deployment, flow_option_drift.
 create function pgflow._check_deployment(deployment jsonb, by_host boolean)
 returns void
@@ -24,9 +24,8 @@ begin
       select * from pgflow._route_problems(deployment));
   end if;
 
-  if problems <> '{}' then
-    raise exception 'deployment of flow "%" is not valid: %', coalesce(deployment ->> 'flowSlug', '(none)'), problems[1]
-      using errcode = 'invalid_parameter_value', detail = array_to_string(problems, e'\n');
-  end if;
+  perform pgflow._raise_problems(
+    format('deployment of flow "%s" is not valid', coalesce(deployment ->> 'flowSlug', '(none)')), problems,
+    'invalid_parameter_value', 'Mend what the module, or the given shape, says of the flow.');
 end
 $$;

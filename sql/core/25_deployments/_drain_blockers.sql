@@ -10,12 +10,12 @@ stable
 set search_path = ''
 as $$
   with lines (position, line) as (
-    select 1, format('%s started runs', count(*))
+    select 1, pgflow._counted(count(*), 'started run')
     from pgflow.runs r
     where r.flow_slug = _drain_blockers.flow_slug and r.status = 'started'
     having count(*) > 0
     union all
-    select 2, format('%s %s tasks on queue "%s"', l.tasks, l.status, l.queue_name)
+    select 2, format('%s on queue "%s"', pgflow._counted(l.tasks, l.status || ' task'), l.queue_name)
     from pgflow._live_tasks(flow_slug) as l
     union all
     select 3, format('alias "%s" points at it', a.alias)

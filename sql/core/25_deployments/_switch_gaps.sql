@@ -23,6 +23,7 @@ as $$
   lacking as (
     select w.queue_name, w.worker_id, w.function_name,
            string_agg(format('"%s"', s.step_slug), ', ' order by s.step_index) as steps,
+           count(*) > 1 as is_several,
            not exists (select from pgflow.worker_task_pairs p where p.worker_id = w.worker_id) as has_no_pairs
     from working w
     join pgflow.steps s on s.flow_slug = _switch_gaps.flow_slug and s.queue_name = w.queue_name
@@ -38,9 +39,9 @@ as $$
   select l.queue_name,
          format(case when l.has_no_pairs
                   then 'queue "%s": worker %s of function "%s" registered no pairs, so nothing shows that '
-                       'it runs step %s'
-                  else 'queue "%s": worker %s of function "%s" does not run step %s' end,
-                l.queue_name, l.worker_id, l.function_name, l.steps)
+                       'it runs %s %s'
+                  else 'queue "%s": worker %s of function "%s" does not run %s %s' end,
+                l.queue_name, l.worker_id, l.function_name, case when l.is_several then 'steps' else 'step' end, l.steps)
   from lacking l
   order by 1, 2
 $$;

@@ -4,7 +4,7 @@
 -- force: switch although the coverage test fails; tasks then wait for workers.
 -- Locks: alias, slug, the flow row for share (against retirement).
 -- Errors: 42704 unknown; 22023 not a version of the alias; 55000 retired, or not
---         covered: the detail names each queue and worker.
+--         covered: each queue and worker is named.
 create function pgflow.activate_flow(alias text, flow_slug text, force boolean default false)
 returns pgflow.flow_aliases
 language plpgsql
@@ -31,10 +31,10 @@ begin
   end if;
 
   gaps := array(select g.reason from pgflow._switch_gaps(flow_slug) as g);
-  if gaps <> '{}' and not coalesce(force, false) then
-    raise exception 'alias "%" cannot switch to flow "%": %', alias, flow_slug, gaps[1]
-      using errcode = 'object_not_in_prerequisite_state', detail = array_to_string(gaps, e'\n'),
-            hint = 'Start or repair those workers, or force the switch: tasks then wait for workers.';
+  if not coalesce(force, false) then
+    perform pgflow._raise_problems(
+      format('alias "%s" cannot switch to flow "%s"', alias, flow_slug), gaps, 'object_not_in_prerequisite_state',
+      'Start or repair those workers, or force the switch: tasks then wait for workers.');
   end if;
 
   perform pgflow._switch_alias(flow.alias, flow_slug, forced => gaps <> '{}');

@@ -20,11 +20,9 @@ begin
   end if;
   perform pgflow._check_deployment(deployment, false);
   differences := pgflow._compare_flow_shapes(deployment, pgflow._get_flow_shape(flow_slug));
-  if differences <> '{}' then
-    raise exception 'the options are not those of flow "%": %', flow_slug, differences[1]
-      using errcode = 'object_not_in_prerequisite_state', detail = array_to_string(differences, e'\n'),
-            hint = 'Give the module that this flow was compiled from.';
-  end if;
+  perform pgflow._raise_problems(
+    format('the options are not those of flow "%s"', flow_slug), differences, 'object_not_in_prerequisite_state',
+    'Give the module that this flow was compiled from.');
   return pgflow._option_drift(flow, deployment);
 end
 $$;

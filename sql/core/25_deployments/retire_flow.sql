@@ -18,11 +18,9 @@ begin
   end if;
 
   blockers := pgflow._drain_blockers(flow_slug);
-  if blockers <> '{}' then
-    raise exception 'flow "%" is not drained: %', flow_slug, blockers[1]
-      using errcode = 'object_not_in_prerequisite_state', detail = array_to_string(blockers, e'\n'),
-            hint = format('Keep its workers until pgflow.drain_status(%L) says safe_to_retire.', flow_slug);
-  end if;
+  perform pgflow._raise_problems(
+    format('flow "%s" is not drained', flow_slug), blockers, 'object_not_in_prerequisite_state',
+    format('Keep its workers until pgflow.drain_status(%L) says safe_to_retire.', flow_slug));
 
   update pgflow.flows f set retired_at = greatest(clock_timestamp(), f.created_at)
   where f.flow_slug = retire_flow.flow_slug

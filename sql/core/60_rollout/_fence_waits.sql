@@ -27,7 +27,8 @@ as $$
     from replaced r
     where r.state = 'working' and not r.gone
     union all
-    select 4, format('worker %s of function "%s" has %s started tasks', r.worker_id, r.function_name, r.started_tasks)
+    select 4, format('worker %s of function "%s" has %s', r.worker_id, r.function_name,
+                     pgflow._counted(r.started_tasks, 'started task'))
     from replaced r
     where r.started_tasks > 0
     union all

@@ -48,6 +48,8 @@ as $$
      format('startMode is %s: it must be process or http', coalesce(e.entry -> 'startMode', 'null'))),
     (pgflow._serves_one_thing(e.entry -> 'serves'),
      'serves must be {"flow": SLUG} or {"queue": NAME}'),
+    (not pgflow._serves_one_thing(e.entry -> 'serves') or pgflow._is_servable(e.entry -> 'serves'),
+     format('serves is %s: no flow or queue can have that name', e.entry -> 'serves')),
     (pgflow._is_list_of_texts(e.entry -> 'modules'),
      'modules must be a list of build-ids or sha256 sums'),
     (e.entry ->> 'action' is distinct from 'retire' or e.entry -> 'enabled' is distinct from 'true',
@@ -59,6 +61,10 @@ as $$
      'it is replaced, and no modules tell its new processes from its old ones')
   ) as p (is_good, problem)
   where p.is_good is not true
+  union all
+  select format('%s: module "%s" is neither a build-id nor a sha256 sum: pgflowctl inspect FILE.so shows both', e.thing, m.name)
+  from entries e
+  cross join lateral pgflow._bad_module_names(e.entry) as m (name)
   union all
   select format('function "%s" has %s entries: it must have one', e.entry ->> 'functionName', count(*))
   from entries e

@@ -6,9 +6,7 @@ language plpgsql
 set search_path = ''
 as $$
 begin
-  if problems <> '{}' then
-    raise exception 'manifest "%" is refused: %', coalesce(deployment, '(none)'), problems[1]
-      using errcode = 'object_not_in_prerequisite_state', detail = array_to_string(problems, e'\n'), hint = remedy;
-  end if;
+  perform pgflow._raise_problems(
+    format('manifest "%s" is refused', coalesce(deployment, '(none)')), problems, 'object_not_in_prerequisite_state', remedy);
 end
 $$;

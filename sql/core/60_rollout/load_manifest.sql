@@ -4,7 +4,7 @@
 -- replaces it until it is fenced or applied. Old manifests stay, for audit.
 -- Locks: the manifest's row.
 -- Errors: 22023 not valid; 55000 a consumer of an affected queue is left out, a
---         replaced or kept function serves an unknown flow, or the deployment has begun.
+--         replaced or kept function serves what does not exist, or the deployment has begun.
 -- Callers: operators (pgflowctl rollout).
 create function pgflow.load_manifest(manifest jsonb)
 returns pgflow.deployment_manifest
@@ -15,13 +15,13 @@ declare
   problems text[] := array(select * from pgflow._manifest_problems(manifest));
   loaded pgflow.deployment_manifest;
 begin
-  if problems <> '{}' then
-    raise exception 'manifest "%" is not valid: %', coalesce(manifest ->> 'deployment', '(none)'), problems[1]
-      using errcode = 'invalid_parameter_value', detail = array_to_string(problems, e'\n');
-  end if;
+  perform pgflow._raise_problems(
+    format('manifest "%s" is not valid', coalesce(manifest ->> 'deployment', '(none)')), problems,
+    'invalid_parameter_value', 'docs/operations/rollout.md says what each field must be.');
   perform pgflow._raise_manifest_problems(
-    manifest ->> 'deployment', array(select * from pgflow._unknown_flows(manifest)),
-    'Give the concrete slug of a compiled flow, or the queue that the function serves.');
+    manifest ->> 'deployment', array(select * from pgflow._unknown_services(manifest)),
+    'Give the concrete slug of a compiled flow, or the queue that the function serves: the tables pgflow.flows and '
+    'pgflow.queues list them.');
   perform pgflow._raise_manifest_problems(
     manifest ->> 'deployment', array(select * from pgflow._left_out_functions(manifest)),
     'Every function that consumes an affected queue needs an entry; "scope": "handler" leaves out the other queues '

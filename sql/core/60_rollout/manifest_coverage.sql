@@ -38,8 +38,8 @@ as $$
     from queues q
     where q.queue_name not in (select w.queue_name from working w)
     union all
-    select w.queue_name, format('queue "%s": worker %s of function "%s" does not run step %s', w.queue_name, w.worker_id,
-             w.function_name, string_agg(format('"%s" of flow "%s"', x.step_slug, x.flow_slug), ', '
+    select w.queue_name, format('queue "%s": worker %s of function "%s" does not run %s %s', w.queue_name, w.worker_id,
+             w.function_name, case when count(*) > 1 then 'steps' else 'step' end, string_agg(format('"%s" of flow "%s"', x.step_slug, x.flow_slug), ', '
                                          order by x.flow_slug, x.step_slug))
     from working w
     join expected x on x.queue_name = w.queue_name

@@ -13,7 +13,7 @@ begin
     return;
   end if;
   return query
-  select p.line from pgflow._unknown_flows(manifest) as p (line)
+  select p.line from pgflow._unknown_services(manifest) as p (line)
   union all
   select p.line from pgflow._left_out_functions(manifest) as p (line)
   union all

@@ -111,7 +111,7 @@ def test_a_retirement_waits_for_a_start_and_is_refused(database):
     database.wait_until_blocked(retirement)
     starter.commit()
 
-    assert "1 started runs" in str(retirement.outcome())
+    assert "1 started run" in str(retirement.outcome())
 
 
 def test_a_start_waits_for_a_retirement_and_is_refused_by_name(database):

@@ -9,14 +9,14 @@ select pgflow.ensure_deployment(pgflow_test.deployment('v2', 'v'));
 create temporary table run as select pgflow_test.put_run('v1') as id;
 select pgflow.activate_flow('v', 'v2', true);
 
-select throws_ok($$ select pgflow.retire_flow('v1') $$, '55000', 'flow "v1" is not drained: 1 started runs',
+select throws_ok($$ select pgflow.retire_flow('v1') $$, '55000', 'flow "v1" is not drained: 1 started run',
   'a started run without any task blocks');
 select pgflow_test.put_task(id, 'a', 'started') from run;
-select is(pgflow._drain_blockers('v1'), array['1 started runs', '1 started tasks on queue "v1"'], 'tasks are named by queue and state');
+select is(pgflow._drain_blockers('v1'), array['1 started run', '1 started task on queue "v1"'], 'tasks are named by queue and state');
 update pgflow.runs set status = 'cancelled', failed_at = clock_timestamp();
-select is(pgflow._drain_blockers('v1'), array['1 started tasks on queue "v1"'], 'a task left behind by an ended run blocks too');
+select is(pgflow._drain_blockers('v1'), array['1 started task on queue "v1"'], 'a task left behind by an ended run blocks too');
 update pgflow.step_tasks set status = 'queued', started_at = null, recover_at = null;
-select is(pgflow._drain_blockers('v1'), array['1 queued tasks on queue "v1"'], 'queued or started');
+select is(pgflow._drain_blockers('v1'), array['1 queued task on queue "v1"'], 'queued or started');
 update pgflow.step_tasks set status = 'cancelled';
 
 select isnt((select retired_at from pgflow.retire_flow('v1')), null, 'a drained version is retired');

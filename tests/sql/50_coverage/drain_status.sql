@@ -15,7 +15,7 @@ select results_eq(
   $$ values ('v'::text, true, null::timestamptz, 2::bigint,
        '[{"queue": "qa", "status": "queued", "tasks": 1}, {"queue": "qa", "status": "started", "tasks": 1}]'::jsonb,
        '{qa,qb,qc}'::text[], false,
-       array['2 started runs', '1 queued tasks on queue "qa"', '1 started tasks on queue "qa"', 'alias "v" points at it']) $$,
+       array['2 started runs', '1 queued task on queue "qa"', '1 started task on queue "qa"', 'alias "v" points at it']) $$,
   'shows everything that is left');
 select is((select live_workers from pgflow.drain_status('v1')),
   (select jsonb_build_array(jsonb_build_object('workerId', id, 'functionName', 'f_a', 'queue', 'qa', 'standby', false)) from host),

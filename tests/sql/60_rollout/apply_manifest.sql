@@ -3,6 +3,7 @@
 begin;
 select plan(26);
 
+insert into pgflow.queues (queue_name, kind) select q, 'shared' from unnest('{q,q3,q4}'::text[]) as q;
 select pgflow.load_manifest('{"deployment": "d", "entries": [
   {"functionName": "old", "serves": {"queue": "q"}, "action": "replace", "enabled": true, "startMode": "process", "modules": ["B1", "b2"]},
   {"functionName": "new", "serves": {"queue": "q2"}, "action": "add", "enabled": true, "startMode": "process"},

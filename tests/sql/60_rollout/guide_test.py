@@ -4,7 +4,9 @@ import guide as guides
 import pytest
 from guide import Refused, entry
 
-A_ENTRY = entry("fn", "replace", True, ["new"], queue="q")
+# Build-ids.
+OLD, NEW = "01d0", "0e3f"
+A_ENTRY = entry("fn", "replace", True, [NEW], queue="q")
 
 
 def manifest(name, *entries, **more):
@@ -16,7 +18,7 @@ def served(database):
     """Flow v1 of alias v on the shared queue q, with a host of function fn."""
     database.deploy("v1", "v", ["a"], {"a": "q"}, "routed")
     database.track("fn")
-    old = database.worker("q", "fn", ["v1/a"], ["old"])
+    old = database.worker("q", "fn", ["v1/a"], [OLD])
     assert old.register() == "registered"
     return old
 
@@ -59,11 +61,11 @@ def test_sequence_a_replaces_code_and_no_old_worker_claims_afterwards(database, 
     assert guide.run("wait") == []
     assert guide.now() == ("deploy", 'function "fn" has no live worker that stands by with the modules of the manifest')
 
-    new = database.worker("q", "fn", ["v1/a"], ["new"])
+    new = database.worker("q", "fn", ["v1/a"], [NEW])
     assert new.register() == "disabled"
     assert new.register(standby=True) == "registered"
     confirmed = guide.run("confirm_modules")
-    assert [(row["state"], row["right_modules"], row["files"]) for row in confirmed] == [("standby", "t", '["new.so"]')]
+    assert [(row["state"], row["right_modules"], row["files"]) for row in confirmed] == [("standby", "t", f'["{NEW}.so"]')]
     assert guide.now() == ("apply", "select pgflow.apply_manifest('A')")
     assert guide.run("apply") == [{"function_name": "fn", "enabled": "t"}]
     assert guide.now()[0] == "confirm"
@@ -82,10 +84,10 @@ def test_old_process_that_its_supervisor_brought_back_is_shown_and_refused_until
     guide.run("fence")
     guide.run("deprecate")
     served.stop()
-    again = database.worker("q", "fn", ["v1/a"], ["old"])
+    again = database.worker("q", "fn", ["v1/a"], [OLD])
     assert again.register() == "disabled"
     assert again.register(standby=True) == "registered"
-    new = database.worker("q", "fn", ["v1/a"], ["new"])
+    new = database.worker("q", "fn", ["v1/a"], [NEW])
     new.register(standby=True)
 
     assert guide.run("wait") == []
@@ -158,7 +160,7 @@ def test_sequence_b_switches_when_every_new_queue_is_covered_and_retires_when_dr
     assert database.enabled() == {"fn": True, "fn2a": False, "fn2b": False}
     assert served.must_stop() is False
     hosts = {
-        function: database.worker(queue, function, [pair], ["two"])
+        function: database.worker(queue, function, [pair], ["0002"])
         for function, queue, pair in (("fn2a", "v2__a", "v2/a"), ("fn2b", "v2__b", "v2/b"))}
     for host in hosts.values():
         assert host.register(standby=True) == "registered"
@@ -200,14 +202,14 @@ def test_sequence_b_switches_when_every_new_queue_is_covered_and_retires_when_dr
 
 def test_run_started_after_the_drain_check_is_refused_by_the_retirement_and_served_after_an_enable(database, guide, served):
     database.deploy("v2", "v", ["a"])
-    database.worker("v2", "fn2", ["v2/a"], ["two"]).register()
+    database.worker("v2", "fn2", ["v2/a"], ["0002"]).register()
     guide.run("switch", flow="v2")
     guide.load(manifest("B2", entry("fn", "retire", False, flow="v1")))
     guide.run("fence")
     guide.run("apply")
     assert database.start("v1") == "v1"
 
-    with pytest.raises(Refused, match="1 started runs"):
+    with pytest.raises(Refused, match="1 started run"):
         guide.run("retire", flow="v1")
     guide.run("enable", function="fn")
 
@@ -217,11 +219,11 @@ def test_run_started_after_the_drain_check_is_refused_by_the_retirement_and_serv
 
 def test_shared_queue_goes_from_v1_to_both_to_v2(database, guide, served):
     assert database.start("v") == "v1"
-    guide.load(manifest("S1", entry("fn", "replace", True, ["one", "two"], queue="q")))
+    guide.load(manifest("S1", entry("fn", "replace", True, ["0001", "0002"], queue="q")))
     guide.run("fence")
     guide.run("deprecate")
     served.stop()
-    both = database.worker("q", "fn", ["v1/a", "v2/a"], ["one", "two"])
+    both = database.worker("q", "fn", ["v1/a", "v2/a"], ["0001", "0002"])
     both.register(standby=True)
     guide.run("apply")
     database.deploy("v2", "v", ["a"], {"a": "q"}, "routed")
@@ -241,11 +243,11 @@ def test_shared_queue_goes_from_v1_to_both_to_v2(database, guide, served):
     guide.run("retire", flow="v1")
     assert guide.now() is None
 
-    guide.load(manifest("S2", entry("fn", "replace", True, ["two"], queue="q")))
+    guide.load(manifest("S2", entry("fn", "replace", True, ["0002"], queue="q")))
     guide.run("fence")
     guide.run("deprecate")
     both.stop()
-    alone = database.worker("q", "fn", ["v2/a"], ["two"])
+    alone = database.worker("q", "fn", ["v2/a"], ["0002"])
     alone.register(standby=True)
     guide.run("apply")
     assert alone.go_on() == "registered"
@@ -259,13 +261,13 @@ def test_per_step_deployment_must_name_every_function_of_the_flow(database, guid
     database.deploy("p1", "p", ["a", "b<a"], mode="step")
     for step in "ab":
         database.track(f"p-{step}")
-        database.worker(f"p1__{step}", f"p-{step}", [f"p1/{step}"], ["old"]).register()
-    alone = entry("p-a", "replace", True, ["new"], queue="p1__a")
+        database.worker(f"p1__{step}", f"p-{step}", [f"p1/{step}"], [OLD]).register()
+    alone = entry("p-a", "replace", True, [NEW], queue="p1__a")
 
     with pytest.raises(Refused, match='function "p-b" consumes queue "p1__b" and is not in the manifest'):
         guide.load(manifest("P", alone))
     assert guide.load(manifest("P", alone, scope="handler"))[0]["deployment"] == "P"
-    both = manifest("P2", alone, entry("p-b", "replace", True, ["new"], queue="p1__b"))
+    both = manifest("P2", alone, entry("p-b", "replace", True, [NEW], queue="p1__b"))
     assert guide.load(both)[0]["deployment"] == "P2"
 
 
@@ -274,7 +276,9 @@ def test_per_step_deployment_must_name_every_function_of_the_flow(database, guid
     (entry("fn", "retire", True, queue="q"), "it is retired, and would end enabled"),
     (entry("fn", "keep-draining", False, queue="q"), "it is kept for draining, and would end disabled"),
     (entry("fn", "replace", True, queue="q"), "no modules tell its new processes from its old ones"),
-    (entry("other", "replace", True, ["m"], queue="q"), 'function "fn" consumes queue "q" and is not in the manifest'),
+    (entry("fn", "replace", True, [NEW], queue="qq"), 'function "fn" serves queue "qq", which does not exist'),
+    (entry("fn", "replace", True, ["flow_v2.so"], queue="q"), 'module "flow_v2.so" is neither a build-id nor a sha256 sum'),
+    (entry("other", "replace", True, ["a1"], queue="q"), 'function "fn" consumes queue "q" and is not in the manifest'),
 ])
 def test_bad_manifest_is_refused_by_name_and_changes_nothing(database, guide, served, bad, said):
     with pytest.raises(Refused, match=said):
@@ -299,7 +303,7 @@ def test_inspection_blocks_show_queue_needs_and_the_process_behind_a_worker(data
 
     assert [(row["flow_slug"], row["step_slug"], row["reasons"], row["queued"]) for row in needs] == [
         ("v1", "a", "active, draining, executable", "1")]
-    assert [(row["worker_id"], row["flows"], row["build_ids"]) for row in workers] == [(served.id, '["old"]', '["old"]')]
+    assert [(row["worker_id"], row["flows"], row["build_ids"]) for row in workers] == [(served.id, f'["{OLD}"]', f'["{OLD}"]')]
     assert (found[0]["host"], found[0]["pid"], found[0]["function_name"]) == ("here", "7", "fn")
     assert guide.run("workers_missing") == []
     served.stop()
@@ -308,7 +312,7 @@ def test_inspection_blocks_show_queue_needs_and_the_process_behind_a_worker(data
 
 def test_old_version_comes_back_from_retirement(database, guide, served):
     database.deploy("v2", "v", ["a"])
-    database.worker("v2", "fn2", ["v2/a"], ["two"]).register()
+    database.worker("v2", "fn2", ["v2/a"], ["0002"]).register()
     guide.run("switch", flow="v2")
     guide.run("retire", flow="v1")
     with pytest.raises(Refused, match="retired"):

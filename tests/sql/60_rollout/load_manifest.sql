@@ -1,8 +1,8 @@
 -- load_manifest: what a manifest must say, and who must be in it.
 begin;
-select plan(41);
+select plan(52);
 
-create function pg_temp.entry(function_name text, serves jsonb, action text, enabled boolean, modules text[] default '{m1}', start_mode text default 'process')
+create function pg_temp.entry(function_name text, serves jsonb, action text, enabled boolean, modules text[] default '{a1}', start_mode text default 'process')
 returns jsonb
 language sql
 as $$
@@ -22,6 +22,8 @@ as $$
     format('select pgflow.load_manifest(%L)', pg_temp.manifest(pg_temp.entry('fn', '{"queue": "q"}', 'replace', true) || members)),
     '22023', 'manifest "d" is not valid: ' || problem, description)
 $$;
+
+insert into pgflow.queues (queue_name, kind) values ('q', 'shared'), ('w', 'shared');
 
 -- Form
 select throws_ok($$ select pgflow.load_manifest(null) $$, '22023',
@@ -59,6 +61,21 @@ select pg_temp.refused('{"modules": []}', 'function "fn": it is replaced, and no
 select pg_temp.refused('{"action": "retire"}', 'function "fn": it is retired, and would end enabled', 'refuses a retire that ends enabled');
 select pg_temp.refused('{"action": "keep-draining", "enabled": false}', 'function "fn": it is kept for draining, and would end disabled',
   'refuses a keep-draining that ends disabled');
+select pg_temp.refused('{"serves": {"queue": "no queue"}}', 'function "fn": serves is {"queue": "no queue"}: no flow or queue can have that name',
+  'refuses a queue that cannot be');
+select pg_temp.refused(jsonb_build_object('serves', jsonb_build_object('queue', repeat('q', 48))),
+  format('function "fn": serves is {"queue": "%s"}: no flow or queue can have that name', repeat('q', 48)), 'refuses a queue name that is too long');
+select pg_temp.refused('{"serves": {"flow": "flow_v2.so"}, "action": "add"}',
+  'function "fn": serves is {"flow": "flow_v2.so"}: no flow or queue can have that name', 'refuses a flow that cannot be, added or not');
+select pg_temp.refused(jsonb_build_object('modules', jsonb_build_array(m.name)),
+    format('function "fn": module "%s" is neither a build-id nor a sha256 sum: pgflowctl inspect FILE.so shows both', m.name),
+    'refuses a module named by ' || m.what)
+from (values ('flow_v2.so', 'its file'), ('sha256:a1b2', 'a sum with its algorithm'), ('a1b', 'half a byte'), ('a1 ', 'digits and a space'),
+        (repeat('a1', 65), 'more than any sum')) as m (name, what);
+select is_empty($$ select pgflow._manifest_problems(pg_temp.manifest(
+    pg_temp.entry('fn', '{"queue": "q"}', 'replace', true, array[repeat('A1', 20), repeat('0f', 32)]),
+    pg_temp.entry('web', '{"queue": "w"}', 'replace', true, '{2026-11-30}', 'http'))) $$,
+  'a build-id, a sha256 sum in either case and what an http function says of itself are good');
 select throws_ok(
   $$ select pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('fn', '{"queue": "q"}', 'add', true), pg_temp.entry('fn', '{"queue": "r"}', 'add', true))) $$,
   '22023', 'manifest "d" is not valid: function "fn" has 2 entries: it must have one', 'refuses a function twice');
@@ -73,13 +90,13 @@ select results_eq($$ select deployment, fenced_at, applied_at from pgflow.deploy
   $$ values ('d'::text, null::timestamptz, null::timestamptz) $$, 'under the name of its deployment');
 select is((select r.loaded_at from pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('fn', '{"queue": "q"}', 'replace', true))) r),
   (select d.loaded_at from pgflow.deployment_manifest d where d.deployment = 'd'), 'the same again changes nothing');
-select is((select manifest #>> '{entries,0,modules,0}' from pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('fn', '{"queue": "q"}', 'replace', true, '{m2}')))),
-  'm2', 'another one replaces it before the deployment begins');
+select is((select manifest #>> '{entries,0,modules,0}' from pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('fn', '{"queue": "q"}', 'replace', true, '{b2}')))),
+  'b2', 'another one replaces it before the deployment begins');
 select pgflow.fence_manifest('d');
 select throws_ok(
-  $$ select pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('fn', '{"queue": "q"}', 'replace', true, '{m3}'))) $$, '55000',
+  $$ select pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('fn', '{"queue": "q"}', 'replace', true, '{c3}'))) $$, '55000',
   'manifest "d" is refused: its deployment has begun, with another manifest', 'and not after');
-select lives_ok($$ select pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('fn', '{"queue": "q"}', 'replace', true, '{m2}'))) $$,
+select lives_ok($$ select pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('fn', '{"queue": "q"}', 'replace', true, '{b2}'))) $$,
   'the same one may be loaded at any time');
 
 -- The affected set
@@ -119,6 +136,13 @@ select lives_ok(
 select throws_ok(
   $$ select pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('on_a', '{"flow": "al"}', 'replace', true)) || '{"deployment": "e8"}') $$, '55000',
   'manifest "e8" is refused: function "on_a" serves flow "al", which does not exist', 'an alias is no concrete flow');
+select throws_ok(
+  $$ select pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('on_shared', '{"queue": "shraed"}', 'keep-draining', true)) || '{"deployment": "e10"}') $$, '55000',
+  'manifest "e10" is refused: function "on_shared" serves queue "shraed", which does not exist', 'a queue that nobody knows has no consumers to name');
+select lives_ok(
+  $$ select pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('new', '{"queue": "not_there_yet"}', 'add', true),
+       pg_temp.entry('was', '{"queue": "not_there_any_more"}', 'retire', false)) || '{"deployment": "e11"}') $$,
+  'what is added may come before its queue, what is retired after it');
 select lives_ok(
   $$ select pgflow.load_manifest(pg_temp.manifest(pg_temp.entry('was', '{"flow": "deleted"}', 'retire', false)) || '{"deployment": "e9"}') $$,
   'a function may be retired after its flow was deleted');

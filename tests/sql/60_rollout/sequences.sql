@@ -29,10 +29,10 @@ $$;
 -- Sequence A: compatible code is replaced, same flow and queue.
 select pgflow.ensure_deployment(pgflow_test.deployment('v1', 'v', 'routed', '{a}', '{"a": "q"}'));
 select pgflow.track_worker_function('fn', 'process');
-select pg_temp.register(1, 'q', '{"(v1,a)"}', 'old');
+select pg_temp.register(1, 'q', '{"(v1,a)"}', '01d0');
 select pgflow.start_flow('v', '{}');
 select pgflow.load_manifest('{"deployment": "A", "entries": [{"functionName": "fn", "serves": {"queue": "q"}, "action": "replace",
-  "enabled": true, "startMode": "process", "modules": ["new"]}]}');
+  "enabled": true, "startMode": "process", "modules": ["0e3f"]}]}');
 
 select is(pg_temp.claim(1, 'q'), 'started a', 'before the fence the old host claims');
 select pgflow.start_flow('v', '{}');
@@ -41,22 +41,22 @@ select ok((select must_stop and not is_deprecated from pgflow.heartbeat(pg_temp.
 select is(pg_temp.claim(1, 'q'), 'fenced must_stop', 'and claims nothing even before it knows');
 select is(pgflow.deprecate_workers('{fn}'), 1, 'its row is deprecated');
 select is(pg_temp.claim(1, 'q'), 'fenced deprecated', 'now it is fenced for good');
-select is(pg_temp.register(2, 'q', '{"(v1,a)"}', 'old'), 'disabled', 'its supervisor starts old code again: that may not work');
-select is(pg_temp.register(2, 'q', '{}', 'old', standby => true), 'registered', 'only stand by');
+select is(pg_temp.register(2, 'q', '{"(v1,a)"}', '01d0'), 'disabled', 'its supervisor starts old code again: that may not work');
+select is(pg_temp.register(2, 'q', '{}', '01d0', standby => true), 'registered', 'only stand by');
 select is((select outcome from pgflow.finish_tasks(pg_temp.host(1), array(select run_id from pgflow.step_tasks where status = 'started'),
   '{a}', '{0}', '{1}', '{completed}', '{1}', '{null}')), 'completed', 'what the old host held it still finishes');
 select pgflow.mark_worker_stopped(pg_temp.host(1));
 select is((select count(*) from pgflow.step_tasks where status = 'started' and last_worker_id = pg_temp.host(1)), 0::bigint,
   'then nothing is in its hands');
 
-select is(pg_temp.register(3, 'q', '{}', 'new', standby => true), 'registered', 'the new host stands by');
+select is(pg_temp.register(3, 'q', '{}', '0e3f', standby => true), 'registered', 'the new host stands by');
 select throws_like($$ select pgflow.apply_manifest('A') $$, '%worker 00000000-0000-0000-0000-000000000002 of function "fn"%',
   'the old process that came back is seen');
 select pgflow.deprecate_workers('{fn}');
-select pg_temp.register(4, 'q', '{}', 'new', standby => true);
+select pg_temp.register(4, 'q', '{}', '0e3f', standby => true);
 select results_eq($$ select * from pgflow.apply_manifest('A') $$, $$ values ('fn'::text, true) $$, 'without it the function is enabled');
-select is(pg_temp.register(5, 'q', '{"(v1,a)"}', 'old', predecessor => 2), 'superseded', 'the old process cannot slip in after that');
-select is(pg_temp.register(6, 'q', '{"(v1,a)"}', 'new', predecessor => 4), 'registered', 'the new one works');
+select is(pg_temp.register(5, 'q', '{"(v1,a)"}', '01d0', predecessor => 2), 'superseded', 'the old process cannot slip in after that');
+select is(pg_temp.register(6, 'q', '{"(v1,a)"}', '0e3f', predecessor => 4), 'registered', 'the new one works');
 select is(pg_temp.claim(1, 'q'), 'fenced deprecated', 'an old host that slept through all of it claims nothing');
 select is(pg_temp.claim(6, 'q'), 'started a', 'the new one takes what waited');
 select is_empty($$ select from pgflow.missing_coverage('q', array(
