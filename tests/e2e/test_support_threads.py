@@ -6,10 +6,11 @@ import json
 import pytest
 
 from lib.paths import BUILD
+from lib.programs import run_ctl, run_host
 from lib.webhook import Webhook
 
 CLASSIFY, DELIVER = "classify_threads", "deliver_slack_alerts"
-MODULE = BUILD / "plugins" / "support_threads_v1.so"
+V1, V2 = (BUILD / "plugins" / f"support_threads_v{version}.so" for version in (1, 2))
 FLOW = "support_threads"
 
 
@@ -27,7 +28,11 @@ DOWN = thread(
 BREACH = thread(2, "Somebody hacked my account", "Please lock it.", "Hello?", "Anybody there?")
 REFUND = thread(3, "Refund", "I was charged twice for one invoice.")
 QUESTION = thread(4, "Export", "How do I download my software downloads?", "agent:is production down? urgent!")
+LOST = thread(6, "Files", "Your update lost all files of production!")
 CALM = thread(5, "Not urgent", "The site was down in production, it works again. No rush, ASAP is not needed")
+
+DOWN_ALERT = (
+    "Urgent (outage): Checkout &lt;!channel&gt; &amp; co [T-1]\nBecause of: is down, production\nhttps://support.example/T-1")
 
 
 class Support:
@@ -35,14 +40,26 @@ class Support:
 
     def __init__(self, database, hosts, *answers):
         self._database = database
+        self._hosts = hosts
         self.webhook = Webhook(*answers)
-        self.hosts = [
-            hosts.start("--concurrency", "1", queue=CLASSIFY, plugins=[MODULE]),
-            hosts.start(
-                "--concurrency", "5", "--pass-env", "SUPPORT_WEBHOOK_URL", "--log-level", "debug",
-                queue=DELIVER, plugins=[MODULE], env={"SUPPORT_WEBHOOK_URL": self.webhook.url}),
-        ]
-        database.until("select count(*) = 1 from pgflow.flow_aliases where alias = %s", FLOW)
+        self.hosts = []
+
+    def serve(self, *plugins):
+        self.think(*plugins)
+        self.hosts.append(self._hosts.start(
+            "--concurrency", "5", "--pass-env", "SUPPORT_WEBHOOK_URL", "--log-level", "debug",
+            queue=DELIVER, plugins=plugins, env={"SUPPORT_WEBHOOK_URL": self.webhook.url}))
+        self.wait_for_alias(plugins[-1].stem)
+        return self
+
+    def think(self, *plugins):
+        """Serve the first queue alone."""
+        self.hosts.append(self._hosts.start("--concurrency", "1", queue=CLASSIFY, plugins=plugins))
+        return self.hosts[-1]
+
+    def wait_for_alias(self, flow):
+        self._database.until(
+            "select count(*) = 1 from pgflow.flow_aliases where alias = %s and active_flow_slug = %s", FLOW, flow)
 
     def start(self, *threads):
         return self._database.start_flow(FLOW, {"threads": list(threads)})
@@ -50,7 +67,8 @@ class Support:
     def assert_told_nobody_the_url(self):
         """Neither a log nor a row holds a part of the address or what the customers wrote."""
         for host in self.hosts:
-            host.stop()
+            if host.running():
+                host.stop()
         stored = json.dumps(self._database.rows("select error_message, output from pgflow.step_tasks"), default=str)
         logs = "".join(host.said() for host in self.hosts)
         assert '"event":"ready"' in logs.replace(" ", "")
@@ -79,7 +97,7 @@ def verdicts(database, run):
 
 
 def test_urgent_threads_reach_the_webhook_and_no_others(database, support):
-    running = support()
+    running = support().serve(V1)
 
     run = running.start(QUESTION, DOWN, REFUND, BREACH, CALM)
 
@@ -97,8 +115,7 @@ def test_urgent_threads_reach_the_webhook_and_no_others(database, support):
     assert sorted(running.webhook.posts, key=lambda post: post[1]) == [
         (f"/services/{Webhook.SECRET}", key, "application/json", text)
         for key, text in zip(keys, (
-            "Urgent (outage): Checkout &lt;!channel&gt; &amp; co [T-1]\nBecause of: is down, production"
-            "\nhttps://support.example/T-1",
+            DOWN_ALERT,
             "Urgent (security): Somebody hacked my account [T-2]\nBecause of: hacked",
             "Urgent (billing): Refund [T-3]\nBecause of: charged twice, refund, invoice"))
     ]
@@ -110,7 +127,7 @@ def test_urgent_threads_reach_the_webhook_and_no_others(database, support):
 
 
 def test_run_without_urgent_threads_completes_without_delivery(database, support):
-    running = support()
+    running = support().serve(V1)
 
     run = running.start(QUESTION, CALM)
 
@@ -119,7 +136,7 @@ def test_run_without_urgent_threads_completes_without_delivery(database, support
 
 
 def test_alert_that_met_a_503_is_posted_again_with_the_same_key(database, support):
-    running = support((503, {"Retry-After": "1"}))
+    running = support((503, {"Retry-After": "1"})).serve(V1)
 
     run = running.start(DOWN)
 
@@ -131,7 +148,7 @@ def test_alert_that_met_a_503_is_posted_again_with_the_same_key(database, suppor
 
 
 def test_alert_that_met_a_400_fails_its_run_at_the_first_attempt(database, support):
-    running = support((400, {}))
+    running = support((400, {})).serve(V1)
 
     run = running.start(DOWN)
 
@@ -140,3 +157,45 @@ def test_alert_that_met_a_400_fails_its_run_at_the_first_attempt(database, suppo
     assert (task.attempts_count, task.error_message) == (1, "the webhook refused the alert: HTTP 400")
     assert len(running.webhook.posts) == 1
     running.assert_told_nobody_the_url()
+
+
+def test_second_version_tells_each_team_once_while_runs_of_the_first_end_as_they_began(database, support):
+    running = support()
+    old_host = running.think(V1)
+    running.wait_for_alias("support_threads_v1")
+    old = running.start(DOWN)
+    database.until("select count(*) = 1 from pgflow.step_tasks where run_id = %s and step_slug = %s", old, DELIVER)
+    old_host.stop()
+
+    running.serve(V1, V2)
+    new = running.start(DOWN, BREACH, LOST)
+
+    assert database.wait_run(old).output == {
+        "deliver_slack_alerts": [{"id": "T-1", "status": 200, "key": f"{old}/deliver_slack_alerts/0"}]}
+    assert database.wait_run(new).output == {"deliver_slack_alerts": [
+        {"team": "platform", "ids": ["T-6", "T-1"], "status": 200, "key": f"{new}/deliver_slack_alerts/0"},
+        {"team": "security", "ids": ["T-2"], "status": 200, "key": f"{new}/deliver_slack_alerts/1"}]}
+    assert {post[1]: post[3] for post in running.webhook.posts} == {
+        f"{old}/deliver_slack_alerts/0": DOWN_ALERT,
+        f"{new}/deliver_slack_alerts/0":
+            f"2 urgent threads for team platform\n\nUrgent (data): Files [T-6]\nBecause of: lost all, production\n\n{DOWN_ALERT}",
+        f"{new}/deliver_slack_alerts/1":
+            "1 urgent thread for team security\n\nUrgent (security): Somebody hacked my account [T-2]\nBecause of: hacked",
+    }
+    assert database.rows("select flow_slug from pgflow.runs order by started_at") == [
+        ("support_threads_v1",), ("support_threads_v2",)]
+    drained = run_ctl("drain", "support_threads_v1", env={"PGFLOW_DATABASE": database.url})
+    assert drained.returncode == 0, drained.stdout
+    running.assert_told_nobody_the_url()
+
+
+def test_second_versions_handlers_under_the_first_ones_slug_are_refused_by_their_contracts(database, support, tmp_path):
+    running = support()
+    running.think(V1)
+    mixed = tmp_path / "mixed.so"
+    mixed.write_bytes(V2.read_bytes().replace(b"support_threads_v2\0", b"support_threads_v1\0"))
+
+    refused = run_host("--queue", CLASSIFY, "--plugin", mixed, "--check", env={"PGFLOW_DATABASE": database.url})
+
+    assert refused.returncode == 78
+    assert "support_threads/verdict/1" in refused.stderr and "support_threads/verdict/2" in refused.stderr

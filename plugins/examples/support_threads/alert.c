@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SUBJECT_BYTES = 200, ALERT_BYTES = 4096 };
+enum { SUBJECT_BYTES = 200, ALERT_BYTES = 4096, THREADS_LISTED = 20 };
 
 /* Slack gives a meaning to these three, and asks for them as entities; a line's end would begin
  * a line of ours. Cut at `limit` bytes of the text, never within a character. */
@@ -60,14 +60,15 @@ static void put_alert(FILE *out, const cJSON *verdict)
     }
 }
 
-char *alert_text(const cJSON *verdict)
+/* {"text": what `put` writes}. */
+static char *message(void (*put)(FILE *, const cJSON *), const cJSON *about)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         abort(); /* as cJSON does in this module: one attempt of one task */
-    put_alert(out, verdict);
+    put(out, about);
     if (fclose(out) != 0)
         abort();
     cJSON *alert = cJSON_CreateObject();
@@ -76,4 +77,33 @@ char *alert_text(const cJSON *verdict)
     char *json = cJSON_PrintUnformatted(alert);
     cJSON_Delete(alert);
     return json;
+}
+
+char *alert_text(const cJSON *verdict)
+{
+    return message(put_alert, verdict);
+}
+
+static void put_digest(FILE *out, const cJSON *digest)
+{
+    int listed = 0;
+    const cJSON *threads = pgf_json_member(digest, "threads");
+    const cJSON *verdict = NULL;
+    int count = cJSON_GetArraySize(threads);
+    fprintf(out, "%d urgent thread%s for team ", count, count == 1 ? "" : "s");
+    put_escaped(out, pgf_json_text(digest, "team", ""), SUBJECT_BYTES);
+    cJSON_ArrayForEach(verdict, threads)
+    {
+        if (listed++ == THREADS_LISTED) {
+            fprintf(out, "\nand %d more", count - THREADS_LISTED);
+            return;
+        }
+        fputs("\n\n", out);
+        put_alert(out, verdict);
+    }
+}
+
+char *digest_text(const cJSON *digest)
+{
+    return message(put_digest, digest);
 }

@@ -3,6 +3,7 @@
  * customer's trouble ("is production down?"). */
 #include "classifier.h"
 #include "steps.h"
+#include "teams.h"
 
 #include <pgflow/json.h>
 #include <stdio.h>
@@ -48,30 +49,55 @@ static int count_waiting(const cJSON *messages)
     return waiting;
 }
 
-int32_t step_classify(void *state, const pgf_call *call)
+/* What both versions say of a thread. */
+static cJSON *verdict_json(const cJSON *thread, const struct verdict *verdict, int waiting)
 {
-    struct verdict verdict;
-    (void)state;
-    cJSON *thread = pgf_json_input(call);
-    if (thread == NULL)
-        return PGF_PERMANENT;
     const char *link = pgf_json_text(thread, "link", NULL);
-    int waiting = count_waiting(pgf_json_member(thread, "messages"));
-    char *text = customer_text(thread);
-    classify(&verdict, text, waiting);
-    free(text);
     cJSON *result = cJSON_CreateObject();
     cJSON_AddStringToObject(result, "id", pgf_json_text(thread, "id", ""));
     cJSON_AddStringToObject(result, "subject", pgf_json_text(thread, "subject", ""));
     if (link != NULL)
         cJSON_AddStringToObject(result, "link", link);
-    cJSON_AddStringToObject(result, "category", verdict.category);
-    cJSON_AddStringToObject(result, "urgency", verdict.urgency);
-    cJSON_AddNumberToObject(result, "score", verdict.score);
+    cJSON_AddStringToObject(result, "category", verdict->category);
+    cJSON_AddStringToObject(result, "urgency", verdict->urgency);
+    cJSON_AddNumberToObject(result, "score", verdict->score);
     cJSON_AddNumberToObject(result, "waiting", waiting);
     cJSON *because = cJSON_AddArrayToObject(result, "because");
-    for (size_t i = 0; i < verdict.n_because; i++)
-        cJSON_AddItemToArray(because, cJSON_CreateString(verdict.because[i]));
+    for (size_t i = 0; i < verdict->n_because; i++)
+        cJSON_AddItemToArray(because, cJSON_CreateString(verdict->because[i]));
+    return result;
+}
+
+/* NULL: the input cannot be read, and the error is set. */
+static cJSON *classified(const pgf_call *call, struct verdict *verdict)
+{
+    cJSON *thread = pgf_json_input(call);
+    if (thread == NULL)
+        return NULL;
+    int waiting = count_waiting(pgf_json_member(thread, "messages"));
+    char *text = customer_text(thread);
+    classify(verdict, text, waiting);
+    free(text);
+    cJSON *result = verdict_json(thread, verdict, waiting);
     cJSON_Delete(thread);
+    return result;
+}
+
+int32_t step_classify(void *state, const pgf_call *call)
+{
+    struct verdict verdict;
+    (void)state;
+    cJSON *result = classified(call, &verdict);
+    return result == NULL ? PGF_PERMANENT : pgf_json_give(call, result);
+}
+
+int32_t step_classify_with_team(void *state, const pgf_call *call)
+{
+    struct verdict verdict;
+    (void)state;
+    cJSON *result = classified(call, &verdict);
+    if (result == NULL)
+        return PGF_PERMANENT;
+    cJSON_AddStringToObject(result, "team", team_of(verdict.category));
     return pgf_json_give(call, result);
 }
