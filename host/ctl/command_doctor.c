@@ -5,6 +5,7 @@
  */
 #include "ctl/command.h"
 #include "ctl/doctor.h"
+#include "ctl/plain.h"
 #include "ctl/table.h"
 
 #include "base/buf.h"
@@ -31,11 +32,14 @@ enum { INDENT = 21 };
 /* What comes from the database may be anything: it stays on its lines. */
 static void print_lines(const char *text)
 {
-    for (; *text; text++) {
-        if (*text == '\n')
-            printf("\n%*s", INDENT, "");
-        else
-            (void)putchar((unsigned char)*text < ' ' || *text == 0x7f ? ' ' : *text);
+    for (;;) {
+        size_t size = strcspn(text, "\n");
+        plain_print_part(stdout, text, size);
+        text += size;
+        if (!*text)
+            break;
+        printf("\n%*s", INDENT, "");
+        text++;
     }
     printf("\n");
 }

@@ -6,6 +6,7 @@
 #include "ctl/command.h"
 #include "ctl/exec_session.h"
 #include "ctl/json_option.h"
+#include "ctl/plain.h"
 #include "ctl/valgrind.h"
 
 #include "base/text.h"
@@ -13,6 +14,7 @@
 #include <pgflow/module.h>
 
 #include <cjson/cJSON.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +75,7 @@ static bool has_dependency(const cJSON *step, const char *name)
     const cJSON *item = NULL;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(step, "dependencies"))
     {
-        if (strcmp(item->valuestring, name) == 0)
+        if (item->valuestring && strcmp(item->valuestring, name) == 0)
             return true;
     }
     return false;
@@ -221,7 +223,9 @@ static void take_line(void *context, const struct pool_line *line)
 {
     struct exec *exec = context;
     if (!exec->invocation->json) {
-        fprintf(stderr, "%-6s | %s\n", line_kind(line), line->text);
+        fprintf(stderr, "%-6s | ", line_kind(line));
+        plain_print(stderr, line->text);
+        fputc('\n', stderr);
         return;
     }
     buf_printf(&exec->log, "%s{\"kind\":\"%s\",\"text\":", exec->log.size > 0 ? "," : "",
@@ -286,12 +290,15 @@ static void print_text(struct exec *exec)
                 (double)memory->last / 1024, (double)memory->ready / 1024,
                 (double)memory->first / 1024, (double)memory->peak / 1024);
     fputc('\n', stderr);
-    if (report->outcome != POOL_COMPLETED)
-        fprintf(stderr, "%s\n", report->error.data);
+    if (report->outcome != POOL_COMPLETED) {
+        plain_print(stderr, report->error.data);
+        fputc('\n', stderr);
+    }
     if (report->retry_after_s >= 0)
         fprintf(stderr, "asks to be tried again after %d s\n", report->retry_after_s);
     if (exec->uses_valgrind)
-        fputs(exec->findings.size > 0 ? exec->findings.data : "valgrind found nothing\n", stderr);
+        plain_print(stderr,
+                    exec->findings.size > 0 ? exec->findings.data : "valgrind found nothing\n");
 }
 
 static void put_member(struct buf *out, const char *name, const struct buf *text)
@@ -359,7 +366,7 @@ static int run(struct exec *exec, struct error *error)
     if (!put_findings(exec, error))
         return FAILED;
     if (!ran) {
-        fputs(exec->findings.data, stderr);
+        plain_print(stderr, exec->findings.data);
         return FAILED;
     }
     if (!exec->invocation->json)
@@ -368,6 +375,13 @@ static int run(struct exec *exec, struct error *error)
         return FAILED;
     return exec->report.outcome == POOL_COMPLETED && exec->findings.size == 0 ? DONE
                                                                               : ERROR_ANSWER_NO;
+}
+
+/* As if nothing had been cleaned up before: shells and scripts look at how we ended. */
+static void end_by(int number)
+{
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
 }
 
 int command_exec(struct invocation *invocation, struct error *error)
@@ -382,6 +396,7 @@ int command_exec(struct invocation *invocation, struct error *error)
         exec_module_open(&exec.module, invocation->arguments[0], exec.request.pass_env, error) &&
         read_request(&exec, error))
         status = run(&exec, error);
+    int interrupted_by = exec.report.interrupted_by;
     exec_report_free(&exec.report);
     valgrind_finish(&exec.valgrind);
     exec_module_close(&exec.module);
@@ -390,5 +405,7 @@ int command_exec(struct invocation *invocation, struct error *error)
     buf_free(&exec.log);
     buf_free(&exec.findings);
     free(exec.names);
+    if (interrupted_by != 0)
+        end_by(interrupted_by);
     return status;
 }

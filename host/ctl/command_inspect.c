@@ -5,6 +5,7 @@
  */
 #include "ctl/command.h"
 #include "ctl/module_descriptor.h"
+#include "ctl/plain.h"
 #include "ctl/table.h"
 
 #include "base/buf.h"
@@ -133,6 +134,13 @@ static void print_steps(const struct steps *steps)
     table_print(stdout, &table, CONDITIONS, table_width());
 }
 
+static void print_member(const char *name, const char *text, const char *otherwise)
+{
+    fputs(name, stdout);
+    plain_print(stdout, *text ? text : otherwise);
+    (void)putchar('\n');
+}
+
 static bool print_module(const cJSON *module, const char *path, const struct identity *identity,
                          struct error *error)
 {
@@ -146,12 +154,15 @@ static bool print_module(const cJSON *module, const char *path, const struct ide
         fill_step(&steps.items[i], cJSON_GetArrayItem(list, (int)i));
     buf_init(&options, LIMIT_KIB);
     put_options(&options, cJSON_GetObjectItemCaseSensitive(module, "options"));
-    printf("file     %s\nbuild-id %s\nsha256   %s\n", path,
-           *identity->build_id ? identity->build_id : "(none)", identity->sha256);
-    printf("flow     %s\nalias    %s\nversion  %s\nqueues   %s\noptions  %s\n\n",
-           member_text(module, "flowSlug"), member_text(module, "alias"),
-           *member_text(module, "version") ? member_text(module, "version") : "(none)",
-           member_text(module, "queueMode"), options.size > 0 ? options.data : "(defaults)");
+    print_member("file     ", path, "");
+    print_member("build-id ", identity->build_id, "(none)");
+    print_member("sha256   ", identity->sha256, "");
+    print_member("flow     ", member_text(module, "flowSlug"), "");
+    print_member("alias    ", member_text(module, "alias"), "");
+    print_member("version  ", member_text(module, "version"), "(none)");
+    print_member("queues   ", member_text(module, "queueMode"), "");
+    print_member("options  ", options.data, "(defaults)");
+    printf("\n");
     print_steps(&steps);
     buf_free(&options);
     for (size_t i = 0; i < steps.count; i++) {
@@ -195,8 +206,7 @@ static bool print_text(const char *descriptor, const char *path, const struct id
                        struct error *error)
 {
     cJSON *module = cJSON_Parse(descriptor);
-    bool ok = module ? print_module(module, path, identity, error)
-                     : error_set(error, ERROR_INTERNAL, "%s: its descriptor cannot be read", path);
+    bool ok = module ? print_module(module, path, identity, error) : error_out_of_memory(error);
     cJSON_Delete(module);
     return ok;
 }

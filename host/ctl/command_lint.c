@@ -4,6 +4,8 @@
  */
 #include "ctl/command.h"
 #include "ctl/lint.h"
+#include "ctl/module_descriptor.h"
+#include "ctl/plain.h"
 
 #include "supervise/module_bytes.h"
 #include "supervise/module_file.h"
@@ -25,7 +27,7 @@ static bool look_at_start(struct lint *lint, const struct module_bytes *bytes, c
         lint_add(lint, "writable", "as it says; a host takes it with --allow-writable-plugins only",
                  "%s", refusal.text);
     char *descriptor = module_inspect(runner, path, NULL, &refusal);
-    if (!descriptor)
+    if (!descriptor || !module_descriptor_check(path, descriptor, &refusal))
         lint_add(lint, "refused", "pgflowctl inspect says the same", "%s", refusal.text);
     free(descriptor);
     (void)close(runner);
@@ -49,8 +51,10 @@ static void print_text(const struct lint *lint, const char *path)
     for (size_t i = 0; i < lint->count; i++)
         printf("%-10s %s\n%-10s -> %s\n", lint->findings[i].check, lint_text(lint, i), "",
                lint->findings[i].remedy);
-    if (lint->count == 0)
-        printf("%s: nothing to say against it\n", path);
+    if (lint->count == 0) {
+        plain_print(stdout, path);
+        printf(": nothing to say against it\n");
+    }
 }
 
 static void put_text(struct buf *out, const char *name, const char *text)

@@ -5,6 +5,7 @@
 #include "ctl/command.h"
 #include "ctl/json_output.h"
 #include "ctl/manifest.h"
+#include "ctl/plain.h"
 #include "ctl/query.h"
 #include "ctl/rollout_sequence.h"
 
@@ -58,7 +59,9 @@ static void print_lines(const char *text)
 {
     while (*text) {
         size_t size = strcspn(text, "\n");
-        printf("               %.*s\n", (int)size, text);
+        printf("               ");
+        plain_print_part(stdout, text, size);
+        printf("\n");
         text += size + (text[size] == '\n');
     }
 }

@@ -3,6 +3,7 @@
  */
 #include "ctl/command.h"
 #include "ctl/json_option.h"
+#include "ctl/plain.h"
 #include "ctl/query.h"
 
 #include "base/buf.h"
@@ -83,6 +84,14 @@ static struct db_rows *wait_for_end(struct invocation *invocation, const char *r
     }
 }
 
+/* What handlers wrote. */
+static void print_errors(const char *run_id, const char *status, const char *errors)
+{
+    fprintf(stderr, "pgflowctl: run %s is %s\n", run_id, status);
+    plain_print(stderr, errors);
+    fputc('\n', stderr);
+}
+
 static void print_end(const struct invocation *invocation, const char *run_id,
                       const struct db_rows *end)
 {
@@ -97,7 +106,7 @@ static void print_end(const struct invocation *invocation, const char *run_id,
     else if (output)
         printf("%s\n", output);
     if (errors)
-        fprintf(stderr, "pgflowctl: run %s is %s\n%s\n", run_id, status, errors);
+        print_errors(run_id, status, errors);
 }
 
 static int wait_and_print(struct invocation *invocation, const char *run_id, int timeout_s,

@@ -3,10 +3,13 @@
  */
 #include "ctl/exec_session.h"
 
+#include "ctl/module_descriptor.h"
+
 #include "base/text.h"
 #include "supervise/module_file.h"
 
 #include <cjson/cJSON.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +21,10 @@ enum { SLOW_READY_MS = 120000, SLOW_GRACE_MS = 120000, HANDLER_MEMORY_MIB = 512 
 
 static const uint32_t hold_for_good[] = {0};
 
+/* What ends a command: its runner has to go first, and then what its caller cleans up. */
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { SIGNALS = sizeof(ending_signals) / sizeof(ending_signals[0]) };
+
 struct session {
     const struct exec_request *request;
     struct exec_report *report;
@@ -26,6 +33,7 @@ struct session {
     struct pool *pool;
     struct pool_module *module;
     struct pool_task task;
+    uv_signal_t signals[SIGNALS];
     bool failed, finished, closed;
 };
 
@@ -47,12 +55,15 @@ bool exec_module_open(struct exec_module *module, const char *path, const char *
     if (module->store)
         module->file = module_file_open(module->store, path, error);
     if (module->file) {
-        module->descriptor = cJSON_Parse(module_file_descriptor(module->file, NULL));
+        const char *descriptor = module_file_descriptor(module->file, NULL);
+        bool good = module_descriptor_check(path, descriptor, error);
+        module->descriptor = good ? cJSON_Parse(descriptor) : NULL;
         module->flow =
             cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(module->descriptor, "flowSlug"));
         if (module->flow)
             return true;
-        (void)error_set(error, ERROR_INTERNAL, "%s: its descriptor cannot be read", path);
+        if (good)
+            (void)error_out_of_memory(error);
     }
     exec_module_close(module);
     return false;
@@ -106,6 +117,29 @@ static void on_closed(void *context)
 static void finish(struct session *session)
 {
     session->finished = true;
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct session *session = handle->data;
+    session->report->interrupted_by = number;
+    finish(session);
+}
+
+static void watch_signals(struct session *session)
+{
+    for (size_t i = 0; i < SIGNALS; i++) {
+        (void)uv_signal_init(&session->loop, &session->signals[i]);
+        session->signals[i].data = session;
+        (void)uv_signal_start(&session->signals[i], on_signal, ending_signals[i]);
+    }
+}
+
+static void close_signals(struct session *session)
+{
+    for (size_t i = 0; i < SIGNALS; i++)
+        uv_close((uv_handle_t *)&session->signals[i], NULL);
+    (void)uv_run(&session->loop, UV_RUN_DEFAULT);
 }
 
 static void follow(struct session *session)
@@ -251,10 +285,14 @@ bool exec_run(const struct exec_module *module, const struct exec_request *reque
         return error_out_of_memory(error);
     if (uv_loop_init(&session.loop) != 0)
         return error_set(error, ERROR_INTERNAL, "no event loop");
+    watch_signals(&session);
     bool started = start(&session, module, error);
     if (session.pool)
         follow(&session);
+    close_signals(&session);
     (void)uv_loop_close(&session.loop);
+    if (report->interrupted_by != 0)
+        return error_set(error, ERROR_INTERNAL, "interrupted");
     if (!started || session.failed)
         return false;
     if (report->calls == 0)

@@ -67,10 +67,12 @@ struct exec_report {
     uint64_t *us; /* of each call, in order */
     uint32_t calls;
     struct exec_memory memory;
+    int interrupted_by; /* a signal that ended it early; 0: none */
 };
 
-/* False: the module cannot be started, or something of ours failed. A handler
- * that fails is a report. Free the report in any case. */
+/* False: the module cannot be started, something of ours failed, or it was interrupted
+ * by SIGINT, SIGTERM or SIGHUP, which then is still to be obeyed. A handler that fails is
+ * a report. Free the report in any case. */
 bool exec_run(const struct exec_module *module, const struct exec_request *request,
               struct exec_report *report, struct error *error) MUST_CHECK;
 void exec_report_free(struct exec_report *report);

@@ -20,8 +20,7 @@ void lint_free(struct lint *lint)
     buf_free(&lint->texts);
 }
 
-/* Names come from the file, and the file from somebody else: a terminal obeys control
- * characters (C0, DEL, and C1 as UTF-8). */
+/* Names come from the file, and the file from somebody else; see plain.h. */
 static void drop_controls(char *text)
 {
     for (; *text; text++) {

@@ -5,12 +5,16 @@
 #include "base/standard_fds.h"
 #include "cli/options.h"
 #include "ctl/command.h"
+#include "ctl/plain.h"
 #include "db/migrate.h"
 #include "db/sync.h"
 #include "observe/log.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Connecting comes before the command runs: the URL is wiped in between. */
@@ -56,6 +60,27 @@ static int run(int argc, char **argv, struct error *error)
     return DONE;
 }
 
+/* A pipe without a reader, or a connection without a peer. */
+static bool reader_is_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+/* Who reads no further, as head(1), has got what was wanted. Any other answer that is not
+ * whole must not look like one. */
+static int end_output(int status)
+{
+    bool failed = ferror(stdout) != 0;
+    errno = 0;
+    failed = fflush(stdout) != 0 || failed;
+    if (!failed || reader_is_gone())
+        return status;
+    fprintf(stderr, "pgflowctl: the answer could not be written: %s\n",
+            errno != 0 ? strerror(errno) : "its end is missing");
+    return status == DONE ? ERROR_INTERNAL : status;
+}
+
 int main(int argc, char **argv)
 {
     struct error error = {.code = ERROR_NONE};
@@ -66,11 +91,12 @@ int main(int argc, char **argv)
     log_open(STDERR_FILENO, LOG_FORMAT_AUTO, LOG_LEVEL_FATAL);
     int status = run(argc, argv, &error);
     if (status == FAILED) {
-        fprintf(stderr, "pgflowctl: %s\n", error.text);
+        fputs("pgflowctl: ", stderr);
+        plain_print(stderr, error.text);
+        fputc('\n', stderr);
         status = error.code;
     }
-    if (fflush(stdout) != 0 && status == DONE)
-        status = ERROR_INTERNAL;
+    status = end_output(status);
     /* Not by exit(): a name lookup that hangs would hold it up. */
     _exit(status);
 }

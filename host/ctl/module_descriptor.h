@@ -7,8 +7,15 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
+
 /* An object on one line, to be freed with free(); its shape is that of
  * pgflow.ensure_deployment's argument. NULL: ERROR_CONFIG that names the file. */
 char *module_descriptor_read(const char *path, struct error *error) MUST_CHECK;
+
+/* What a host asks of it at its start: a process that maps foreign code printed it, so
+ * nothing in it is believed before. */
+bool module_descriptor_check(const char *path, const char *descriptor,
+                             struct error *error) MUST_CHECK;
 
 #endif

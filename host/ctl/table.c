@@ -1,10 +1,10 @@
 /*
- * Tables for people. Widths are counted in code points, which serves names,
- * numbers and times.
+ * Tables for people: as wide as the terminal, and whole where there is none.
  */
 #include "ctl/table.h"
 
-#include "base/text.h"
+#include "ctl/plain.h"
+
 #include "db/sync.h"
 
 #include <stdbool.h>
@@ -21,14 +21,6 @@ struct layout {
     bool colour;
 };
 
-static size_t characters(const char *text)
-{
-    size_t count = 0;
-    for (; *text; text++)
-        count += ((unsigned char)*text & 0xc0) != 0x80;
-    return count;
-}
-
 static const char *cell(const struct table *table, size_t row, size_t column)
 {
     const char *text = table->cell(table->ctx, row, column);
@@ -41,9 +33,9 @@ static void measure(struct layout *layout, const struct table *table)
     if (layout->columns > MOST_COLUMNS)
         layout->columns = MOST_COLUMNS;
     for (size_t c = 0; c < layout->columns; c++) {
-        layout->widths[c] = characters(table->name(table->ctx, c));
+        layout->widths[c] = plain_columns(table->name(table->ctx, c));
         for (size_t r = 0; r < table->rows; r++) {
-            size_t width = characters(cell(table, r, c));
+            size_t width = plain_columns(cell(table, r, c));
             if (width > layout->widths[c])
                 layout->widths[c] = width;
         }
@@ -65,36 +57,23 @@ static bool squeeze(struct layout *layout, size_t flexible, size_t width)
     return true;
 }
 
-/* At most `count` characters of the text on one line, and where it went on:
- * control characters, which could also be terminal sequences, become blanks. */
-static const char *print_characters(FILE *out, const char *text, size_t count)
+static void print_blanks(FILE *out, size_t count)
 {
-    for (; *text && count > 0; count--) {
-        size_t size = text_utf8_sequence(text, strlen(text));
-        size = size ? size : 1;
-        bool control = (unsigned char)*text < ' ' || *text == 0x7f ||
-                       (size == 2 && (unsigned char)*text == 0xc2 && (unsigned char)text[1] < 0xa0);
-        if (control)
-            (void)fputc(' ', out);
-        else
-            (void)fwrite(text, 1, size, out);
-        text += size;
-    }
-    return text;
+    (void)fprintf(out, "%*s", (int)count, "");
 }
 
 static void print_cell(FILE *out, const char *text, size_t width, bool right, bool last)
 {
-    size_t length = characters(text);
+    size_t length = plain_columns(text);
     bool cut = length > width;
-    size_t shown = cut ? width - 1 : length;
-    if (right)
-        (void)fprintf(out, "%*s", (int)(width - shown - cut), "");
-    (void)print_characters(out, text, shown);
+    size_t left = cut ? width - 1 : width;
+    if (right && !cut)
+        print_blanks(out, width - length);
+    (void)plain_print_line(out, text, &left);
     if (cut)
         (void)fputs("\xe2\x80\xa6", out);
-    if (!right && !last)
-        (void)fprintf(out, "%*s", (int)(width - (cut ? width : length)), "");
+    if (!last && !(right && !cut))
+        print_blanks(out, left);
 }
 
 static void print_line(FILE *out, const struct layout *layout, const struct table *table,
@@ -117,12 +96,15 @@ static void print_folded(FILE *out, const struct layout *layout, const char *nam
 {
     size_t room = width > indent + GAP + LEAST_WIDTH ? width - indent - GAP : LEAST_WIDTH;
     (void)fprintf(out, "%s%s%s%*s", layout->colour ? "\x1b[1m" : "", name,
-                  layout->colour ? "\x1b[0m" : "", (int)(indent + GAP - characters(name)), "");
-    const char *rest = print_characters(out, value, room);
-    while (*rest) {
-        rest += *rest == ' ';
-        (void)fprintf(out, "\n%*s", (int)(indent + GAP), "");
-        rest = print_characters(out, rest, room);
+                  layout->colour ? "\x1b[0m" : "", (int)(indent + GAP - plain_columns(name)), "");
+    for (;;) {
+        size_t left = room;
+        value = plain_print_line(out, value, &left);
+        value += *value == ' ';
+        if (!*value)
+            break;
+        (void)fputc('\n', out);
+        print_blanks(out, indent + GAP);
     }
     (void)fputc('\n', out);
 }
@@ -133,7 +115,7 @@ static void print_records(FILE *out, const struct layout *layout, const struct t
 {
     size_t indent = 0;
     for (size_t c = 0; c < layout->columns; c++) {
-        size_t length = characters(table->name(table->ctx, c));
+        size_t length = plain_columns(table->name(table->ctx, c));
         indent = length > indent ? length : indent;
     }
     for (size_t r = 0; r < table->rows; r++) {
@@ -148,7 +130,8 @@ static void print_records(FILE *out, const struct layout *layout, const struct t
 bool table_colour(void)
 {
     const char *no = getenv("NO_COLOR");
-    return !no || *no == '\0';
+    const char *terminal = getenv("TERM");
+    return (!no || *no == '\0') && (!terminal || strcmp(terminal, "dumb") != 0);
 }
 
 void table_print(FILE *out, const struct table *table, size_t flexible, size_t width)

@@ -20,14 +20,14 @@ struct table {
 };
 
 /* Columns are as wide as their cells; when they do not fit `width` the column
- * `flexible` is cut with "…" (to 8 characters at least); where that is not enough
+ * `flexible` is cut with "…" (to 8 columns at least); where that is not enough
  * each row becomes lines of name and value. `width` 0: no limit, no colour. */
 void table_print(FILE *out, const struct table *table, size_t flexible, size_t width);
 
 /* The same of rows from the database, on stdout, as wide as its terminal. */
 void table_print_rows(const struct db_rows *rows, size_t flexible);
 
-/* False where NO_COLOR asks for none. */
+/* False where NO_COLOR asks for none, or the terminal knows none (TERM=dumb). */
 bool table_colour(void);
 
 /* Of the terminal at stdout; 0: it is none. */

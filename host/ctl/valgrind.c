@@ -46,6 +46,7 @@ bool valgrind_init(struct valgrind *valgrind, struct error *error)
                    valgrind->folder);
     const char *arguments[] = {"valgrind",
                                "--quiet",
+                               "--vgdb=no", /* its pipes would stay where it is killed */
                                "--leak-check=full",
                                "--show-leak-kinds=definite",
                                "--errors-for-leak-kinds=definite",

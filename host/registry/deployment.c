@@ -49,6 +49,28 @@ static bool read_head(struct deployment *deployment, const cJSON *json,
     return true;
 }
 
+/* The database ignores case, too. */
+static bool is_known(const struct deployment *deployment, const char *slug)
+{
+    for (size_t i = 0; i < deployment->step_count; i++)
+        if (strcasecmp(deployment->steps[i].slug, slug) == 0)
+            return true;
+    return false;
+}
+
+/* Names of earlier steps. */
+static bool are_dependencies(const struct deployment *deployment, const cJSON *list)
+{
+    const cJSON *item;
+
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsString(item) || !is_known(deployment, item->valuestring))
+            return false;
+    }
+    return list == NULL || cJSON_IsArray(list);
+}
+
 static bool read_step(struct deployment_step *step, const cJSON *json,
                       const struct registry_module *module, struct error *error)
 {
@@ -66,15 +88,6 @@ static bool read_step(struct deployment_step *step, const cJSON *json,
     step->gets_flow_input = (is_root && !is_map) ||
                             cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "wantsFlowInput"));
     return true;
-}
-
-/* The database ignores case, too. */
-static bool is_known(const struct deployment *deployment, const char *slug)
-{
-    for (size_t i = 0; i < deployment->step_count; i++)
-        if (strcasecmp(deployment->steps[i].slug, slug) == 0)
-            return true;
-    return false;
 }
 
 static bool read_steps(struct deployment *deployment, const cJSON *steps,
@@ -96,6 +109,8 @@ static bool read_steps(struct deployment *deployment, const cJSON *steps,
             return false;
         if (is_known(deployment, step->slug))
             return refuse(module, "list of steps", error);
+        if (!are_dependencies(deployment, cJSON_GetObjectItemCaseSensitive(item, "dependencies")))
+            return refuse(module, "dependencies of a step", error);
         step->deployment = deployment;
         step->index = (uint32_t)deployment->step_count++;
     }

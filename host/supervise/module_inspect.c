@@ -212,7 +212,8 @@ static bool judge(const struct inspection *inspection, struct error *error)
     }
     if (answered && WEXITSTATUS(status) == 0)
         return true;
-    if (answered)
+    /* Any other status is not the runner's. */
+    if (answered && (WEXITSTATUS(status) == ERROR_CONFIG || WEXITSTATUS(status) == ERROR_INTERNAL))
         return error_set(error, WEXITSTATUS(status), "%.*s", (int)inspection->answer.size,
                          inspection->answer.data);
     snprintf(text, sizeof text, "exited with status %d while it was loaded (in a constructor?)",

@@ -1,9 +1,13 @@
 """pgflowctl, the operator's tool."""
 
 import json
+import os
+import subprocess
 
-from lib.paths import module
-from lib.programs import run_ctl
+import pytest
+
+from lib.paths import CTL, module
+from lib.programs import environment, run_ctl
 
 
 def ctl(database, *arguments):
@@ -84,6 +88,44 @@ def test_inspect_of_a_bad_module_is_78():
 
     assert result.returncode == 78
     assert "magic" in result.stderr
+
+
+@pytest.mark.parametrize("command", [["inspect"], ["inspect", "--json"], ["graph"], ["exec"]])
+@pytest.mark.parametrize("fault", ["ctor_scribbles", "ctor_answers"])
+def test_descriptor_that_a_constructor_spoils_is_78_and_shown_by_no_command(fault, command):
+    result = run_ctl(*command, module(fault))
+
+    assert (result.returncode, result.stdout) == (78, "")
+    assert "constructor" in result.stderr
+
+
+def test_reader_that_has_enough_is_no_failure():
+    ours, theirs = os.pipe()
+    os.close(ours)
+
+    result = subprocess.run([CTL, "--help"], stdout=theirs, stderr=subprocess.PIPE, env=environment(), check=False)
+    os.close(theirs)
+
+    assert (result.returncode, result.stderr) == (0, b"")
+
+
+def test_answer_that_cannot_be_written_is_70_and_says_why():
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run([CTL, "--help"], stdout=full, stderr=subprocess.PIPE, env=environment(), check=False)
+
+    assert result.returncode == 70
+    assert b"the answer could not be written: No space left" in result.stderr
+
+
+def test_words_of_others_cannot_steer_the_terminal(database, hosts):
+    hosts.start(queue="faults", plugins=["faults"])
+
+    started = ctl(database, "start", "faults", "--input", '{"fault": "error_escape"}', "--wait")
+    tried = run_ctl("exec", module("faults"), "--step", "error_escape")
+    unknown = run_ctl("\x1b[31mruns")
+
+    for result in (started, tried, unknown):
+        assert "\x1b" not in result.stderr and "[31m" in result.stderr, result.stderr
 
 
 def test_start_and_wait_runs_a_flow_and_run_shows_its_output(database, hosts):

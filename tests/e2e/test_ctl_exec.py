@@ -1,12 +1,14 @@
 """pgflowctl exec: one handler in a real runner, without a database."""
 
 import json
+import os
+import signal
 import subprocess
 
 import pytest
 
 from lib.paths import BUILD, CTL, PATIENCE, SANITIZED, module
-from lib.programs import run_ctl
+from lib.programs import Program, environment, run_ctl, wait_gone
 
 HELLO = BUILD / "plugins" / "hello.so"
 
@@ -173,6 +175,26 @@ def test_valgrind_finds_leaks_and_wrong_writes_of_a_handler():
     assert "definitely lost" in leak["valgrind"] and "careless_lose" in leak["valgrind"]
     assert "Invalid write" in write["valgrind"] and "careless_overrun" in write["valgrind"]
     assert (leak_status, write_status) == (1, 1)
+
+
+@pytest.mark.skipif(SANITIZED, reason="valgrind runs no program that a sanitizer was built into")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_interrupted_call_ends_its_runner_and_leaves_no_file_behind(tmp_path, number):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "tmp").mkdir()
+    calling = Program(
+        [CTL, "exec", module("faults"), "--step", "print_and_meet", "--under", "valgrind",
+         "--input", json.dumps({"line": "met", "fifo": str(tmp_path / "fifo")})],
+        {**environment(), "TMPDIR": str(tmp_path / "tmp"), "XDG_CACHE_HOME": str(tmp_path / "cache")}, tmp_path)
+    calling.log.wait_text("met")
+    runners = calling.children()
+
+    calling.signal(number)
+
+    assert calling.wait() == -number
+    for pid in runners:
+        wait_gone(pid)
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 def test_valgrind_that_is_missing_is_said_with_the_remedy(tmp_path):

@@ -108,6 +108,14 @@ def test_shared_object_without_the_entry_symbol_is_found():
     assert ("entry", "pgflow_module_v1 is not exported") in found
 
 
+@pytest.mark.parametrize("fault", ["ctor_scribbles", "ctor_answers", "ctor_crashes"])
+def test_constructor_that_a_host_would_not_take_is_found(fault):
+    found, status = findings(module(fault))
+
+    assert status == 1
+    assert "refused" in [name for name, _ in found], found
+
+
 def test_other_exports_are_named_and_counted(tmp_path):
     many = "".join(f"PGF_EXPORT int name_{i}(void); int name_{i}(void) {{ return {i}; }}\n" for i in range(13))
 

@@ -16,6 +16,8 @@ BAD_MODULES = {
     "bad_descriptor": ["slug", "not a slug"],
     "ctor_crashes": ["SIGABRT"],
     "ctor_exits": ["exit"],
+    "ctor_scribbles": ["file descriptors that are not its own"],
+    "ctor_answers": ["exited with status 1 while it was loaded"],
     "unresolved": ["pgf_test_symbol_that_nobody_has"],
     "truncated": [],
     "not_elf": ["ELF"],

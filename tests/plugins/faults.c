@@ -57,6 +57,7 @@ static const pgf_step steps[] = {
     FAULT("error_text", fault_error_text, NULL),
     FAULT("error_nul", fault_error_text, NULL),
     FAULT("error_bad_utf8", fault_error_text, NULL),
+    FAULT("error_escape", fault_error_text, NULL),
     FAULT("error_long", fault_error_long, NULL),
     FAULT("permanent", fault_error_text, NULL),
     FAULT("retry_after", fault_retry_after, NULL),

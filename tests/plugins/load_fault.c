@@ -23,6 +23,8 @@
 #define CTOR_PRINTS 14
 #define CTOR_FORKS 15
 #define INIT_FORKS 16
+#define CTOR_SCRIBBLES 17
+#define CTOR_ANSWERS 18
 
 #if LOAD_FAULT == CTOR_CRASHES
 __attribute__((constructor)) static void before_main(void)
@@ -53,6 +55,19 @@ __attribute__((constructor)) static void before_main(void)
 {
     puts("{\"flowSlug\": \"from the constructor\"}");
     fflush(stdout);
+}
+#endif
+
+/* Into whatever the runner has open, the pipe for its answer among it. */
+#if LOAD_FAULT == CTOR_SCRIBBLES || LOAD_FAULT == CTOR_ANSWERS
+__attribute__((constructor)) static void before_main(void)
+{
+    static const char words[] = "words of a constructor";
+    for (int fd = 3; fd < 10; fd++)
+        (void)!write(fd, words, sizeof words - 1);
+#if LOAD_FAULT == CTOR_ANSWERS
+    _exit(1);
+#endif
 }
 #endif
 

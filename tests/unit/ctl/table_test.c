@@ -29,10 +29,25 @@ static bool is_number(const void *ctx, size_t column)
     return column == 2;
 }
 
-static char *print(size_t width)
+/* Two columns a character. */
+#define SHOP "\xe5\xba\x97\xe5\xba\x97"
+#define KANJI "\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2"
+#define KANJI_LAST "\xe5\xad\x97\xe6\xbc\xa2"
+
+static const char *wide_cell_of(const void *ctx, size_t row, size_t column)
+{
+    static const char *const wide[2][3] = {
+        {SHOP, KANJI KANJI_LAST, "1"},
+        {"cafe\xcc\x81", "\xf0\x9f\x9a\x80 \xc2\x9bm\xff", "2"},
+    };
+    (void)ctx;
+    return wide[row][column];
+}
+
+static char *print_cells(const char *(*cells_of)(const void *, size_t, size_t), size_t width)
 {
     struct table table = {
-        .columns = 3, .rows = 2, .name = name_of, .cell = cell_of, .is_number = is_number};
+        .columns = 3, .rows = 2, .name = name_of, .cell = cells_of, .is_number = is_number};
     char *text = NULL;
     size_t size = 0;
     setenv("NO_COLOR", "1", 1);
@@ -40,6 +55,31 @@ static char *print(size_t width)
     table_print(out, &table, 1, width);
     fclose(out);
     return text;
+}
+
+static char *print(size_t width)
+{
+    return print_cells(cell_of, width);
+}
+
+/* Kanji and the rocket take two columns, the accent of its own none; the C1 control and the
+ * byte that is no UTF-8 are shown as something harmless. */
+Test(table, counts_columns_as_the_terminal_does)
+{
+    char *text = print_cells(wide_cell_of, 25);
+
+    cr_assert(eq(str, text,
+                 "flow  error       tasks\n" SHOP "  " KANJI KANJI_LAST "      1\n"
+                 "cafe\xcc\x81  \xf0\x9f\x9a\x80  m?          2\n"));
+    free(text);
+}
+
+Test(table, cuts_no_wide_character_in_two)
+{
+    char *text = print_cells(wide_cell_of, 21);
+
+    cr_assert(ne(ptr, strstr(text, SHOP "  " KANJI "\xe2\x80\xa6       1\n"), NULL), "%s", text);
+    free(text);
 }
 
 Test(table, aligns_columns_and_defuses_controls)

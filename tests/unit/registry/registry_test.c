@@ -22,6 +22,8 @@ static void teardown(void)
 TestSuite(registry, .init = setup, .fini = teardown);
 
 #define STEP(slug, queue) "{\"slug\":\"" slug "\",\"queue\":\"" queue "\"}"
+#define AFTER(slug, queue, dependencies)                                                           \
+    "{\"slug\":\"" slug "\",\"queue\":\"" queue "\",\"dependencies\":" dependencies "}"
 #define FLOW(slug, alias, mode, steps)                                                             \
     "{\"flowSlug\":\"" slug "\",\"alias\":\"" alias "\",\"queueMode\":\"" mode                     \
     "\",\"version\":\"1.0\",\"steps\":[" steps "]}"
@@ -210,6 +212,9 @@ Test(registry, refuses_descriptors_that_are_not_what_the_runner_prints)
         FLOW("f", "f", "flow", ""),
         FLOW("f", "f", "flow", "{\"slug\":1,\"queue\":\"q\"}"),
         FLOW("f", "f", "flow", STEP("s", "q;q")),
+        FLOW("f", "f", "flow", AFTER("s", "q", "[1]")),
+        FLOW("f", "f", "flow", AFTER("s", "q", "{\"a\":1}")),
+        FLOW("f", "f", "flow", AFTER("s", "q", "[\"later\"]") "," STEP("later", "q")),
         FLOW("f", "f", "flow", STEP("s", "q")) "x",
     };
 
