@@ -52,6 +52,11 @@ static char *configured_database(const char *path, struct error *error)
     return database;
 }
 
+static void print_warning(const char *text)
+{
+    fprintf(stderr, "pgflowctl: warning: %s\n", text);
+}
+
 bool invocation_connect(struct invocation *invocation, struct error *error)
 {
     const char *path = invocation->config ? invocation->config : getenv("PGFLOW_CONFIG");
@@ -67,6 +72,7 @@ bool invocation_connect(struct invocation *invocation, struct error *error)
         .name = "pgflowctl",
         .connect_timeout_s = invocation->hurried ? 1 : CONNECT_TIMEOUT_S,
         .statement_deadline_ms = invocation->hurried ? 1000 : STATEMENT_DEADLINE_MS,
+        .on_warning = invocation->hurried ? NULL : print_warning,
     };
     invocation->db = db_sync_open(&config, error);
     free(configured);

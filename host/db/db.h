@@ -59,11 +59,14 @@ struct db_config {
     int connect_timeout_s; /* for the first on_up; 0: for ever */
     int statement_deadline_ms; /* 0: LIMIT_DB_DEADLINE_MS */
 
-    /* All required but on_notify. */
+    /* All required but on_notify and on_warning. */
     void *ctx;
     void (*on_up)(void *ctx);
     void (*on_down)(void *ctx, const char *reason);
     void (*on_notify)(void *ctx);
+    /* The server warns: message, newline, hint if there is one; borrowed. From
+     * the loop, at any time. */
+    void (*on_warning)(void *ctx, const char *text);
     /* Could not come up, ever: code 69 or 78 with the remedy. Nothing is tried
      * any more; the owner calls db_close. */
     void (*on_fatal)(void *ctx, const struct error *error);
@@ -100,12 +103,18 @@ void db_count(const struct db *db, struct db_counts *counts);
  * How a call ended. Each call of calls.h calls its callback exactly once.
  *
  * DB_OK      the result is there, committed.
+ *
  * DB_ERROR   PostgreSQL refused it; nothing happened. `permanent`: trying again
  *            cannot help, whatever the caller does (every SQLSTATE but classes
- *            08, 25006, 40, 53, 55, 57, 58). Serialization failures and deadlocks (40001, 40P01)
- * were already tried again, three times in all, "cached plan" errors once. DB_LOST    sent, and the
- * connection went before the answer: it may have happened or not. DB_UNSENT  never sent (no
- * connection, or it does not fit a limit: then `permanent`): it did not happen.
+ *            08, 25006, 40, 53, 55, 57, 58). Serialization failures and
+ *            deadlocks (40001, 40P01) were already tried again, three times in
+ *            all, "cached plan" errors once.
+ *
+ * DB_LOST    sent, and the connection went before the answer: it may have
+ *            happened or not.
+ *
+ * DB_UNSENT  never sent (no connection, or it does not fit a limit: then
+ *            `permanent`): it did not happen.
  */
 enum db_outcome { DB_OK, DB_ERROR, DB_LOST, DB_UNSENT };
 

@@ -146,11 +146,18 @@ static uint64_t attempt_ms(const struct lane *lane)
     return (uint64_t)(seconds > 0 && seconds < 3600 ? seconds : LIMIT_DB_CONNECT_ATTEMPT_S) * 1000;
 }
 
-/* libpq would print them to stderr, past the log. */
-static void ignore_notice(void *ctx, const PGresult *notice)
+/* libpq would print notices to stderr, past the log. */
+static void hear_notice(void *ctx, const PGresult *notice)
 {
-    (void)ctx;
-    (void)notice;
+    const struct db_config *config = &((struct lane *)ctx)->db->config;
+    const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+    const char *message = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+    const char *hint = PQresultErrorField(notice, PG_DIAG_MESSAGE_HINT);
+    char text[LIMIT_ERROR_TEXT];
+    if (!config->on_warning || !severity || strcmp(severity, "WARNING") != 0 || !message)
+        return;
+    (void)snprintf(text, sizeof(text), "%s%s%s", message, hint ? "\n" : "", hint ? hint : "");
+    config->on_warning(config->ctx, text);
 }
 
 static void on_resolved(void *ctx, const struct resolved *resolved, const char *reason)
@@ -167,7 +174,7 @@ static void on_resolved(void *ctx, const struct resolved *resolved, const char *
         libpq_failed(lane);
         return;
     }
-    (void)PQsetNoticeReceiver(lane->conn, ignore_notice, NULL);
+    (void)PQsetNoticeReceiver(lane->conn, hear_notice, lane);
     /* Verbose, to learn the SQLSTATE of a refusal. */
     (void)PQsetErrorVerbosity(lane->conn, PQERRORS_VERBOSE);
     lane_watch(lane, UV_WRITABLE);

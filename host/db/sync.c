@@ -25,6 +25,7 @@ struct db_sync {
     uv_timer_t timer; /* of db_sync_wait */
     struct db_address *address;
     struct db *db;
+    void (*on_warning)(const char *text);
     bool is_up, has_failed, is_done, was_notified, is_closed;
     struct error failure;
     struct error *query_error;
@@ -65,6 +66,13 @@ static void on_notify(void *ctx)
     wake(sync);
 }
 
+static void on_warning(void *ctx, const char *text)
+{
+    struct db_sync *sync = ctx;
+    if (sync->on_warning)
+        sync->on_warning(text);
+}
+
 static void on_fatal(void *ctx, const struct error *error)
 {
     struct db_sync *sync = ctx;
@@ -95,6 +103,7 @@ static bool start(struct db_sync *sync, const struct db_sync_config *config, str
         .on_up = on_up,
         .on_down = on_down,
         .on_notify = on_notify,
+        .on_warning = on_warning,
         .on_fatal = on_fatal,
     };
     sync->db = db_open(&sync->loop, &db_config, error);
@@ -111,6 +120,7 @@ struct db_sync *db_sync_open(const struct db_sync_config *config, struct error *
     }
     (void)uv_timer_init(&sync->loop, &sync->timer);
     sync->timer.data = sync;
+    sync->on_warning = config->on_warning;
     sync->address = db_address_create(config->url, error);
     if (sync->address && start(sync, config, error)) {
         while (!sync->is_up && !sync->has_failed)

@@ -20,6 +20,8 @@ struct db_sync_config {
     int connect_timeout_s;     /* 0: LIMIT_DB_CONNECT_ATTEMPT_S */
     int statement_deadline_ms; /* 0: LIMIT_DB_DEADLINE_MS */
     const char *listen_queue;  /* for db_sync_wait; NULL: none */
+    /* What the server warns of, with its hint on a line of its own; borrowed. NULL: dropped. */
+    void (*on_warning)(const char *text);
 };
 
 /* Connected; NULL: ERROR_USAGE, ERROR_UNAVAILABLE or ERROR_CONFIG. */

@@ -44,6 +44,29 @@ def test_migrate_makes_the_schema(empty_database):
     assert empty_database.value("select count(*) from pgflow.flows") == 0
 
 
+@pytest.fixture
+def no_roles(empty_database):
+    """Roles belong to the cluster: those that another test's schema has made step aside."""
+    roles = [name for (name,) in empty_database.rows("select rolname from pg_roles where rolname like 'pgflow_%'")]
+    for role in roles:
+        empty_database.rows(f"alter role {role} rename to hidden_{role}")
+    yield
+    for role in roles:
+        empty_database.rows(f"alter role hidden_{role} rename to {role}")
+
+
+def test_migrate_warns_an_owner_who_may_not_create_roles_with_the_statements(empty_database, no_roles):
+    empty_database.rows("create role mere_owner login")
+    empty_database.rows(f"alter database {empty_database.name} owner to mere_owner")
+
+    result = run_ctl("migrate", env={"PGFLOW_DATABASE": empty_database.url.replace("postgres@", "mere_owner@")})
+
+    assert result.returncode == 0, result.stderr
+    assert 'warning: roles missing, and "mere_owner" may not create roles: pgflow_worker' in result.stderr
+    assert "create role pgflow_worker nologin;" in result.stderr
+    assert "select pgflow._apply_roles();" in result.stderr
+
+
 def test_migrate_refuses_a_schema_that_is_not_ours(empty_database):
     empty_database.rows("create schema pgflow")
     empty_database.rows("create table pgflow.mine ()")
