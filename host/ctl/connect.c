@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "cli/option_layer.h"
+#include "ctl/plain.h"
 #include "db/address.h"
 #include "db/sync.h"
 
@@ -54,7 +55,9 @@ static char *configured_database(const char *path, struct error *error)
 
 static void print_warning(const char *text)
 {
-    fprintf(stderr, "pgflowctl: warning: %s\n", text);
+    fputs("pgflowctl: warning: ", stderr);
+    plain_print(stderr, text);
+    fputc('\n', stderr);
 }
 
 bool invocation_connect(struct invocation *invocation, struct error *error)

@@ -2,30 +2,23 @@
 
 import os
 import subprocess
+import sys
 import time
-import uuid
 
 import psycopg2
 import psycopg2.extras
 
 from .paths import CTL, PATIENCE, SOURCE
 
+sys.path.insert(0, str(SOURCE / "tests" / "support"))
+import cluster  # noqa: E402
+from cluster import administer  # noqa: E402
+
 TEMPLATE = "pgflow_migrated"
 
 
 def url(name):
     return f"postgresql://{os.environ['PGUSER']}@/{name}?host={os.environ['PGHOST']}&port={os.environ['PGPORT']}"
-
-
-def administer(*statements):
-    connection = psycopg2.connect(url("postgres"))
-    connection.autocommit = True
-    try:
-        with connection.cursor() as cursor:
-            for statement in statements:
-                cursor.execute(statement)
-    finally:
-        connection.close()
 
 
 def make_template():
@@ -37,9 +30,8 @@ class Database:
     """A database of its own for one test, with autocommit and named columns."""
 
     def __init__(self, template=TEMPLATE):
-        self.name = "t_" + uuid.uuid4().hex[:12]
+        self.name = cluster.create(template)
         self.url = url(self.name)
-        administer(f"create database {self.name} template {template}")
         self._connection = None
 
     def _cursor(self):
@@ -132,6 +124,4 @@ class Database:
 
     def close(self):
         self._disconnect()
-        # Kept where the SQL functions called are counted (with-postgres).
-        if "PGF_CALLED_FUNCTIONS" not in os.environ:
-            administer(f"drop database if exists {self.name} with (force)")
+        cluster.drop(self.name)

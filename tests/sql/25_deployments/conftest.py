@@ -1,23 +1,17 @@
 """A database of its own for each test, copied from one that was migrated once."""
 
-import itertools
-import os
-import subprocess
+import pathlib
+import sys
 import threading
 
 import psycopg2
 import pytest
 
+TESTS = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TESTS / "support"))
+import cluster  # noqa: E402
+
 PATIENCE = 30  # seconds until a test gives up waiting for an event
-
-_numbers = itertools.count()
-
-
-def _on_server(statement):
-    connection = psycopg2.connect(dbname="postgres")
-    connection.autocommit = True
-    connection.cursor().execute(statement)
-    connection.close()
 
 
 class Session:
@@ -116,21 +110,12 @@ class Database:
 
 @pytest.fixture(scope="session")
 def template():
-    name = "deployments_template"
-    _on_server(f"create database {name}")
-    subprocess.run(
-        ["psql", "-X", "-q", "-1", "-v", "ON_ERROR_STOP=1", "-d", name,
-         "-f", os.environ["PGFLOW_MIGRATION"],
-         "-f", os.path.join(os.path.dirname(__file__), "..", "helpers.sql")],
-        check=True)
-    return name
+    return cluster.make_template(TESTS / "sql" / "helpers.sql")
 
 
 @pytest.fixture
 def database(template):
-    name = f"deployments_{next(_numbers)}"
-    _on_server(f"create database {name} template {template}")
-    made = Database(name)
+    made = Database(cluster.create(template))
     yield made
     made.close()
-    _on_server(f"drop database {name}")
+    cluster.drop(made.name)

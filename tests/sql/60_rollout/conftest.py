@@ -1,10 +1,7 @@
 """A migrated database a test, an operator who may do nothing else, and workers made through the public functions."""
 
-import itertools
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import uuid
 
@@ -13,17 +10,8 @@ import psycopg2.extras
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import cluster  # noqa: E402
 import guide as guides  # noqa: E402
-
-_numbers = itertools.count()
-
-
-def _on_server(*statements):
-    connection = psycopg2.connect(dbname="postgres")
-    connection.autocommit = True
-    for statement in statements:
-        connection.cursor().execute(statement)
-    connection.close()
 
 
 class Worker:
@@ -130,24 +118,17 @@ class Database:
 
 @pytest.fixture(scope="session")
 def template():
-    _on_server("create database rollout_template")
-    subprocess.run(
-        ["psql", "-X", "-q", "-1", "-v", "ON_ERROR_STOP=1", "-d", "rollout_template", "-f", os.environ["PGFLOW_MIGRATION"]],
-        check=True)
-    _on_server("create role deployer login in role pgflow_operator")
-    return "rollout_template"
+    name = cluster.make_template()
+    cluster.administer("create role deployer login in role pgflow_operator")
+    return name
 
 
 @pytest.fixture
 def database(template):
-    name = f"rollout_{next(_numbers)}"
-    _on_server(f"create database {name} template {template}")
-    made = Database(name)
+    made = Database(cluster.create(template))
     yield made
     made.connection.close()
-    # Kept where the SQL functions called are counted (with-postgres).
-    if "PGF_CALLED_FUNCTIONS" not in os.environ:
-        _on_server(f"drop database {name} with (force)")
+    cluster.drop(made.name)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """A fresh database with the migration for each test, and sessions on it."""
-import os
 import pathlib
+import sys
 import threading
 import uuid
 
@@ -8,7 +8,9 @@ import psycopg2
 import psycopg2.extras
 import pytest
 
-AUDIT = pathlib.Path(__file__).parents[2] / "support" / "audit.sql"
+SUPPORT = pathlib.Path(__file__).resolve().parents[2] / "support"
+sys.path.insert(0, str(SUPPORT))
+import cluster  # noqa: E402
 
 
 class Session:
@@ -85,7 +87,7 @@ class Database:
         return session
 
     def violations(self):
-        return self.session().run(AUDIT.read_text())
+        return self.session().run((SUPPORT / "audit.sql").read_text())
 
     def wait_until_blocked(self, pid):
         """Returns when the session waits for a lock of another one."""
@@ -94,21 +96,18 @@ class Database:
             watcher.run("select pg_sleep(0.01)")
 
 
+@pytest.fixture(scope="session")
+def template():
+    return cluster.make_template()
+
+
 @pytest.fixture
-def database():
-    name = "t_" + uuid.uuid4().hex[:12]
-    admin = psycopg2.connect(dbname=os.environ["PGDATABASE"])
-    admin.autocommit = True
-    admin.cursor().execute(f"create database {name}")
-    database = Database(name)
-    try:
-        database.session().run(pathlib.Path(os.environ["PGFLOW_MIGRATION"]).read_text())
-        yield database
-    finally:
-        for session in database.sessions:
-            session.close()
-        admin.cursor().execute(f"drop database {name} with (force)")
-        admin.close()
+def database(template):
+    database = Database(cluster.create(template))
+    yield database
+    for session in database.sessions:
+        session.close()
+    cluster.drop(database.name)
 
 
 @pytest.fixture

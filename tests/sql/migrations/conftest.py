@@ -1,9 +1,12 @@
 """An empty database for each test."""
-import os
-import uuid
+import pathlib
+import sys
 
 import psycopg2
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import cluster  # noqa: E402
 
 
 class Database:
@@ -24,15 +27,8 @@ class Database:
 
 @pytest.fixture
 def database():
-    name = "t_" + uuid.uuid4().hex[:12]
-    admin = psycopg2.connect(dbname=os.environ["PGDATABASE"])
-    admin.autocommit = True
-    admin.cursor().execute(f"create database {name}")
-    database = Database(name)
-    try:
-        yield database
-    finally:
-        for connection in database.connections:
-            connection.close()
-        admin.cursor().execute(f"drop database {name} with (force)")
-        admin.close()
+    database = Database(cluster.create())
+    yield database
+    for connection in database.connections:
+        connection.close()
+    cluster.drop(database.name)
