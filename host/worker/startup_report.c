@@ -9,6 +9,8 @@
 #include "worker/worker_private.h"
 
 enum { DIFFERENCES_SHOWN = 20 };
+/* What a list keeps free at its end, for the number of those that are not shown. */
+enum { REST_ROOM = 32 };
 
 static void put_list(struct buf *text, const struct db_texts *items, const char *separator)
 {
@@ -16,12 +18,28 @@ static void put_list(struct buf *text, const struct db_texts *items, const char 
         buf_printf(text, "%s%s", i == 0 ? "" : separator, items->items[i]);
 }
 
+/* One more line of a list; false when it does not fit, and the list ends. */
+static bool put_line(struct buf *text, const char *line)
+{
+    if (text->size + strlen(line) + REST_ROOM > text->maximum)
+        return false;
+    buf_printf(text, "\n  %s", line);
+    return buf_ok(text);
+}
+
+static void put_rest(struct buf *text, size_t count, size_t shown)
+{
+    if (shown < count)
+        buf_printf(text, "\n  and %zu more", count - shown);
+}
+
 static void put_lines(struct buf *text, const struct db_texts *items)
 {
-    for (size_t i = 0; i < items->count && i < DIFFERENCES_SHOWN; i++)
-        buf_printf(text, "\n  %s", items->items[i]);
-    if (items->count > DIFFERENCES_SHOWN)
-        buf_printf(text, "\n  and %zu more", items->count - DIFFERENCES_SHOWN);
+    size_t shown = 0;
+
+    while (shown < items->count && shown < DIFFERENCES_SHOWN && put_line(text, items->items[shown]))
+        shown++;
+    put_rest(text, items->count, shown);
 }
 
 bool startup_report_schema(struct worker *worker, const struct db_schema_version *schema)
@@ -110,19 +128,29 @@ static void put_reason(struct buf *text, const char *reason, int64_t count)
         buf_printf(text, " %s, %lld %s;", reason, (long long)count, unit);
 }
 
+static bool put_missing_pair(struct buf *text, const struct db_coverage_row *row)
+{
+    struct buf line;
+
+    buf_init(&line, LIMIT_ERROR_TEXT);
+    buf_printf(&line, "%s.%s:", row->flow, row->step);
+    for (size_t i = 0; i < row->reasons.count; i++)
+        put_reason(&line, row->reasons.items[i], row->counts != NULL ? row->counts[i] : 0);
+    bool put = put_line(text, line.data);
+    buf_free(&line);
+    return put;
+}
+
 void startup_report_gap(struct worker *worker, const struct db_coverage *missing)
 {
     struct buf text;
+    size_t shown = 0;
 
     buf_init(&text, LIMIT_ERROR_TEXT - 1024);
-    for (size_t i = 0; i < missing->count && i < LIMIT_MISSING_PAIRS_SHOWN; i++) {
-        const struct db_coverage_row *row = &missing->rows[i];
-        buf_printf(&text, "\n  %s.%s:", row->flow, row->step);
-        for (size_t j = 0; j < row->reasons.count; j++)
-            put_reason(&text, row->reasons.items[j], row->counts != NULL ? row->counts[j] : 0);
-    }
-    if (missing->count > LIMIT_MISSING_PAIRS_SHOWN)
-        buf_printf(&text, "\n  and %zu more", missing->count - LIMIT_MISSING_PAIRS_SHOWN);
+    while (shown < missing->count && shown < LIMIT_MISSING_PAIRS_SHOWN &&
+           put_missing_pair(&text, &missing->rows[shown]))
+        shown++;
+    put_rest(&text, missing->count, shown);
     worker_fail(worker, ERROR_CONFIG,
                 "queue %s needs steps that the given modules do not have:%s\n"
                 "Give the modules of these flows too (--plugin, old versions first), or wait until "

@@ -63,3 +63,14 @@ def test_other_function_with_the_right_modules_goes_on(database, hosts):
     assert database.run(run).output["deliver"]["version"] == "2.0.0"
     good.stop()
     mail.stop()
+
+
+def test_foreign_messages_are_counted_and_the_first_twenty_are_named(database, hosts):
+    hosts.start("--once", queue=ROUTED[0], plugins=["routed_v1"], wait=False).wait()
+    database.rows("select pgmq.send_batch(%s, array_fill('{}'::jsonb, array[25]))", ROUTED[0])
+
+    host = hosts.start("--concurrency", "30", queue=ROUTED[0], plugins=["routed_v1"])
+
+    told = host.log.wait("foreign_messages")
+    assert told["count"] == 25
+    assert [int(number) for number in told["msg_ids"].split()] == list(range(1, 21))

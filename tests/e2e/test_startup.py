@@ -1,5 +1,8 @@
 """What a start proves before it serves, and how it fails."""
 
+import json
+import re
+
 import pytest
 
 from lib import database as databases
@@ -13,6 +16,14 @@ def start(url, queue, *modules, options=("--exit-when-idle", "1"), folder=None, 
         "--queue", queue, "--module-dir", folder / "copies", "--log-format", "json", *plugins, *options,
         env={**({"PGFLOW_DATABASE": url} if url else {}), **(env or {})},
     )
+
+
+def test_function_name_of_more_than_256_bytes_is_refused(database, tmp_path):
+    longest = start(database.url, "noop", "noop", options=["--once", "--function", "x" * 256], folder=tmp_path)
+    longer = start(database.url, "noop", "noop", options=["--once", "--function", "x" * 257], folder=tmp_path)
+
+    assert longest.returncode == 0, longest.stderr
+    assert longer.returncode == 64 and "--function is longer than 256 bytes" in longer.stderr
 
 
 def test_database_that_is_down_ends_with_69(tmp_path):
@@ -112,6 +123,49 @@ def test_coverage_gap_names_the_missing_pair_its_reason_and_the_remedy(database,
     for word in ("lost", "only", "active", "--plugin"):
         assert word in result.stderr, result.stderr
     assert database.value("select count(*) from pgflow.workers where not standby") == 0
+
+
+def compile_wide(database, flow, steps, **more):
+    """A flow with these steps on the queue routed_main, {step: its fields}."""
+    database.rows("select pgflow.ensure_deployment(%s::jsonb)", json.dumps({
+        "flowSlug": flow, "queueMode": "routed", "routes": {step: "routed_main" for step in steps},
+        "steps": [{"slug": step, **fields} for step, fields in steps.items()], **more}))
+
+
+def test_coverage_gap_shows_twenty_pairs_and_counts_the_others(database, tmp_path):
+    compile_wide(database, "wide", {f"s{number}": {} for number in range(25)})
+
+    result = start(database.url, "routed_main", "routed_v1", folder=tmp_path)
+
+    assert result.returncode == 78, result.stderr
+    failed = json.loads(result.stderr.splitlines()[-1])["msg"]
+    assert failed.count("\n  wide.s") == 20
+    assert "\n  and 5 more\n" in failed and "--plugin" in failed
+
+
+def test_coverage_gap_of_long_names_counts_what_does_not_fit(database, tmp_path):
+    compile_wide(database, "f" * 128, {"s" * 120 + str(number): {} for number in range(10, 35)})
+
+    result = start(database.url, "routed_main", "routed_v1", folder=tmp_path)
+
+    assert result.returncode == 78, result.stderr
+    failed = json.loads(result.stderr.splitlines()[-1])["msg"]
+    shown = failed.count("\n  " + "f" * 128)
+    assert 0 < shown < 20
+    assert f"\n  and {25 - shown} more\n" in failed and "--plugin" in failed
+
+
+def test_differences_that_do_not_fit_are_counted(database, tmp_path):
+    long = "é" * 250
+    steps = {"prepare": {}, "work": {"dependencies": ["prepare"]}, "deliver": {"dependencies": ["work"]}}
+    steps |= {f"more_{number}": {"contract": long} for number in range(30)}
+    compile_wide(database, "routed_v1", steps, alias="routed")
+
+    result = start(database.url, "routed_main", "routed_v1", folder=tmp_path)
+
+    assert result.returncode == 78, result.stderr
+    failed = json.loads(result.stderr.splitlines()[-1])["msg"]
+    assert re.search(r"\n  and \d+ more\n", failed) and "slug" in failed.splitlines()[-1], failed
 
 
 def test_queue_of_somebody_else_is_refused_unless_adopted(database, tmp_path):
