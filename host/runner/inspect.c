@@ -3,12 +3,14 @@
  */
 #include "runner/inspect.h"
 
+#include "base/fd_wait.h"
 #include "runner/descriptor_json.h"
 #include "runner/module.h"
 #include "runner/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,6 +21,10 @@ static bool write_all(int fd, const char *text, size_t size)
 
         if (written < 0 && errno == EINTR)
             continue;
+        if (written < 0 && errno == EAGAIN) { /* a constructor's doing */
+            fd_wait(fd, POLLOUT);
+            continue;
+        }
         if (written < 0)
             return false;
         text += written;

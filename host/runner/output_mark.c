@@ -3,12 +3,15 @@
  */
 #include "runner/output_mark.h"
 
+#include "base/fd_wait.h"
 #include "runner/options.h"
 #include "wire/frame.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -49,6 +52,30 @@ static bool is_quiet(int place)
            atomic_load(&page->reads[place]) == pipes[place].reads_before;
 }
 
+/* A handler that makes the pipe non-blocking does it to those after it, too. */
+static void make_blocking(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags > 0 && (flags & O_NONBLOCK) != 0)
+        (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+}
+
+/* Whole or not at all: it is shorter than PIPE_BUF. A child of the handler may have
+ * made the pipe non-blocking once more. */
+static bool write_marker(int fd, const struct frame_marker *marker)
+{
+    ssize_t written;
+
+    while ((written = write(fd, marker, sizeof *marker)) < 0) {
+        if (errno == EAGAIN)
+            fd_wait(fd, POLLOUT);
+        else if (errno != EINTR)
+            return false;
+    }
+    return written == (ssize_t)sizeof *marker;
+}
+
 static bool mark(int place, uint64_t number)
 {
     struct frame_marker marker = {.number_low = (uint32_t)number,
@@ -57,15 +84,29 @@ static bool mark(int place, uint64_t number)
     if (is_quiet(place))
         return false;
     memcpy(marker.magic, FRAME_MARKER_MAGIC, sizeof marker.magic);
-    return write(pipes[place].fd, &marker, sizeof marker) == (ssize_t)sizeof marker;
+    make_blocking(pipes[place].fd);
+    return write_marker(pipes[place].fd, &marker);
+}
+
+/* A stream drops what a pipe has no room for, where it does not block. */
+static void flush(FILE *stream, int fd)
+{
+    if (__fpending(stream) > 0)
+        make_blocking(fd);
+    (void)fflush(stream);
+}
+
+void output_flush(void)
+{
+    flush(stdout, STDOUT_FILENO);
+    flush(stderr, STDERR_FILENO);
 }
 
 uint32_t output_mark_end(uint64_t number)
 {
     uint32_t flags = 0;
 
-    fflush(stdout);
-    fflush(stderr);
+    output_flush();
     if (mark(0, number))
         flags |= FRAME_RESULT_STDOUT;
     if (mark(1, number))

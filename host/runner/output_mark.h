@@ -15,6 +15,9 @@
  * handler that redirects 1 or 2 does not lose. */
 bool output_mark_init(const struct cancel_page *page, struct error *error) MUST_CHECK;
 
+/* Writes what stdout and stderr still hold, and waits for room in their pipes. */
+void output_flush(void);
+
 /* Before a handler runs. */
 void output_mark_begin(void);
 

@@ -8,6 +8,7 @@
  */
 #include "runner/serve.h"
 
+#include "base/fd_wait.h"
 #include "runner/address_space.h"
 #include "runner/call.h"
 #include "runner/crash_note.h"
@@ -16,7 +17,7 @@
 #include "runner/sandbox.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -215,6 +216,17 @@ static void run_task(struct server *server, const struct frame *frame, struct ou
     put_result(server, out, frame->number);
 }
 
+/* A handler may have made the socket non-blocking. */
+static void receive(struct server *server)
+{
+    long got;
+
+    while ((got = frame_reader_fill(&server->reader, RUNNER_FD_SOCKET)) == -EAGAIN)
+        fd_wait(RUNNER_FD_SOCKET, POLLIN);
+    if (got <= 0)
+        _exit(EXIT_SOCKET);
+}
+
 /* The next frame. With `wait`, receives until one is there. False: none yet. */
 static bool next_frame(struct server *server, bool wait, struct frame *frame)
 {
@@ -229,8 +241,7 @@ static bool next_frame(struct server *server, bool wait, struct frame *frame)
         }
         if (!wait)
             return false;
-        if (frame_reader_fill(&server->reader, RUNNER_FD_SOCKET) <= 0)
-            _exit(EXIT_SOCKET);
+        receive(server);
     }
 }
 
@@ -276,7 +287,7 @@ static bool start_server(struct server *server, struct error *error)
                                            .len = strlen(server->descriptor->flow_slug)};
     ready.step_count = server->descriptor->n_steps;
     ready.address_space = address_space_size();
-    fflush(stdout);
+    output_flush();
     send_frame(FRAME_READY, 0, &ready, sizeof ready, NULL, 0);
     return true;
 }
@@ -289,13 +300,14 @@ int serve_module(const struct runner_options *options)
     server.options = options;
     server.pid = getpid();
     if (!sandbox_enter(options, RUNNER_FD_FIRST_FREE, &error) || !start_server(&server, &error)) {
-        fflush(stdout);
+        output_flush();
         send_frame(FRAME_FAILED, 0, NULL, 0, error.text, strlen(error.text));
         return error.code;
     }
     serve_tasks(&server);
     if (server.descriptor->fini != NULL)
         server.descriptor->fini(server.state);
+    output_flush();
     call_finish(&server.call);
     frame_reader_finish(&server.reader);
     descriptor_free(server.descriptor);

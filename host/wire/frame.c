@@ -4,7 +4,10 @@
  */
 #include "wire/frame.h"
 
+#include "base/fd_wait.h"
+
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -318,6 +321,10 @@ int frame_send(int fd, struct iovec *iov, size_t count)
 
         if (sent < 0 && errno == EINTR)
             continue;
+        if (sent < 0 && errno == EAGAIN) {
+            fd_wait(fd, POLLOUT);
+            continue;
+        }
         if (sent < 0)
             return -errno;
         advance(&iov, &count, (size_t)sent);

@@ -174,9 +174,9 @@ const char *frame_get_text(const struct frame *frame, int32_t *level, size_t *si
 /* Fills a header. */
 struct frame_header frame_header_make(enum frame_type type, uint64_t number, size_t size);
 
-/* Sends all of `iov` on a blocking socket with as few calls as the kernel
- * allows; changes `iov`. 0 or negative errno (-EPIPE: the other end is gone).
- * No signal. */
+/* Sends all of `iov` with as few calls as the kernel allows, and waits for room
+ * on the way, also where a handler made the socket non-blocking; changes `iov`. 0 or negative errno
+ * (-EPIPE: the other end is gone). No signal. */
 int frame_send(int fd, struct iovec *iov, size_t count) MUST_CHECK;
 
 #endif

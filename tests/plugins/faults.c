@@ -64,6 +64,7 @@ static const pgf_step steps[] = {
     FAULT("return", fault_return, NULL),
     FAULT("forged_result", fault_forged_result, &one_second),
     FAULT("print_and_meet", fault_print_and_meet, NULL),
+    FAULT("nonblock", fault_nonblock, NULL),
 };
 
 PGF_EXPORT const pgf_module pgflow_module_v1 = {PGF_MODULE_HEADER, .flow_slug = "faults",

@@ -31,6 +31,7 @@ int32_t fault_close_all(void *state, const pgf_call *call);
 int32_t fault_flood(void *state, const pgf_call *call);
 int32_t fault_print(void *state, const pgf_call *call);
 int32_t fault_print_and_meet(void *state, const pgf_call *call);
+int32_t fault_nonblock(void *state, const pgf_call *call);
 int32_t fault_fork(void *state, const pgf_call *call);
 int32_t fault_fork_returns(void *state, const pgf_call *call);
 int32_t fault_self(void *state, const pgf_call *call);

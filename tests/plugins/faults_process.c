@@ -123,6 +123,44 @@ int32_t fault_print_and_meet(void *state, const pgf_call *call)
     return PGF_OK;
 }
 
+/* Until it is full; less than what the host keeps of a task, should that read along. */
+static void fill(int fd)
+{
+    static char filler[128];
+    memset(filler, '.', sizeof filler - 1);
+    memcpy(filler, "filler", 6);
+    filler[sizeof filler - 1] = '\n';
+    for (int i = 0; i < 200 && write(fd, filler, sizeof filler) == (ssize_t)sizeof filler; i++)
+        continue;
+}
+
+/* Makes every descriptor non-blocking, as some event loops do, and leaves a full pipe, that
+ * of stdout with a text in its buffer, or that of stderr ("stderr": 1), and a result of "mib" (4)
+ * MiB. */
+int32_t fault_nonblock(void *state, const pgf_call *call)
+{
+    static char block[1024];
+    long blocks = param_number(call, "mib", 4) * 1024;
+    bool ok = true;
+    (void)state;
+    for (int fd = 0; fd < FD_SEEN; fd++) {
+        int flags = fcntl(fd, F_GETFL);
+        if (flags >= 0)
+            fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+    }
+    fcntl(STDOUT_FILENO, F_SETPIPE_SZ, 4096);
+    fcntl(STDERR_FILENO, F_SETPIPE_SZ, 4096);
+    memset(block, 'x', sizeof block);
+    ok = put(call, "\"");
+    for (long i = 0; i < blocks && ok; i++)
+        ok = call->write(call, block, sizeof block) == 0;
+    ok = ok && put(call, "\"");
+    if (param_number(call, "stderr", 0) == 0)
+        fputs("the last word", stdout);
+    fill(param_number(call, "stderr", 0) != 0 ? STDERR_FILENO : STDOUT_FILENO);
+    return ok ? PGF_OK : PGF_ERROR;
+}
+
 /* Leaves a child that ignores SIGTERM and sleeps "s" (600); with "session": 1 in a session
  * of its own, with "double": 1 as an orphan. The result is its pid. */
 int32_t fault_fork(void *state, const pgf_call *call)

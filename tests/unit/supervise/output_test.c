@@ -253,6 +253,36 @@ Test(output, mark_that_was_promised_and_never_written_holds_up_nobody)
     record_free(&forged);
 }
 
+/* Where the pipe had no room the mark was left out, the rest of stdout was dropped, and the first
+ * send or receive that would wait ended the runner. */
+Test(output, descriptors_that_a_handler_made_non_blocking_lose_nothing)
+{
+    enum { PAIRS = 8 };
+    struct record filling[PAIRS] = {0}, printing[PAIRS] = {0};
+
+    for (int i = 0; i < PAIRS; i++) {
+        harness_submit(&h, &filling[i], faults, "nonblock",
+                       i % 2 ? "{\"stderr\": 1, \"mib\": 0}" : "{}");
+        harness_submit(&h, &printing[i], faults, "print", "{}");
+    }
+    for (int i = 0; i < PAIRS; i++)
+        harness_wait(&h, &printing[i].done, 1);
+
+    for (int i = 0; i < PAIRS; i++) {
+        cr_assert_eq(filling[i].outcome, POOL_COMPLETED, "%s", filling[i].error);
+        cr_assert_eq(strlen(filling[i].output), (i % 2 ? 0 : 4 * LIMIT_MIB) + 2);
+        cr_assert_eq(harness_count_lines(&h, &filling[i], POOL_STDOUT, "the last word"),
+                     i % 2 == 0);
+        expect_all_lines_of(&printing[i]);
+        for (int line = 0; line < h.line_count; line++)
+            if (h.lines[line].task == &printing[i].task)
+                cr_assert_null(strstr(h.lines[line].text, "filler"));
+        record_free(&filling[i]);
+        record_free(&printing[i]);
+    }
+    cr_assert_eq(pool_gauges(h.pool).spawned, 1);
+}
+
 static char fifo[96];
 static void (*keep_line)(void *context, const struct pool_line *line);
 
