@@ -1,5 +1,6 @@
 /*
- * pgflowctl delete FLOW --yes. Without --yes it only tells what would go.
+ * pgflowctl delete FLOW --yes. Without --yes it only tells what would go. What is
+ * still in use is not deleted, unless by --force.
  */
 #include "ctl/command.h"
 #include "ctl/json_output.h"
@@ -8,23 +9,38 @@
 #include "db/sync.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* pgflow.drain_status raises for an unknown flow, with the SQLSTATE of one. */
-static const char look_sql[] =
-    "select $1::text as flow, d.alias, d.is_active as active, d.started_runs,"
-    " (select count(*) from pgflow.runs r where r.flow_slug = $1) as runs,"
-    " coalesce((select string_agg(q.queue_name, ' ' order by q.queue_name) from pgflow.queues q"
-    "   where q.owner_flow_slug = $1), '') as own_queues, $2::boolean as deleted"
-    " from pgflow.drain_status($1) d";
-enum { FLOW, ALIAS, ACTIVE, STARTED_RUNS, RUNS, OWN_QUEUES };
+#define LOOK(in_use)                                                                               \
+    "select $1::text as flow, d.alias, d.is_active as active, d.started_runs,"                     \
+    " (select count(*) from pgflow.runs r where r.flow_slug = $1) as runs,"                        \
+    " coalesce((select string_agg(q.queue_name, ' ' order by q.queue_name) from pgflow.queues q"   \
+    "   where q.owner_flow_slug = $1), '') as own_queues, " in_use " as in_use,"                   \
+    " $2::boolean as deleted"                                                                      \
+    " from pgflow.drain_status($1) d, pgflow.deletion_blockers($1) b (lines)"
+enum { FLOW, ALIAS, ACTIVE, STARTED_RUNS, RUNS, OWN_QUEUES, IN_USE };
+
+static const char look_sql[] = LOOK("array_to_string(b.lines, e'\\n')");
+static const char look_json_sql[] = LOOK("to_jsonb(b.lines)");
+
+static const char delete_sql[] = "select pgflow.delete_unused_flow($1)";
+static const char force_sql[] = "select pgflow.delete_flow_and_data($1)";
 
 static void print_text(const struct db_rows *rows, bool deleted)
 {
     const char *queues = db_rows_text(rows, 0, OWN_QUEUES);
-    printf("%s: %s %s runs (%s started)%s%s%s\n", db_rows_text(rows, 0, FLOW),
-           deleted ? "deleted with" : "would be deleted with", db_rows_text(rows, 0, RUNS),
-           db_rows_text(rows, 0, STARTED_RUNS), *queues ? " and its queues " : "", queues,
-           *db_rows_text(rows, 0, ACTIVE) == 't' ? "; its alias points at it" : "");
+    const char *runs = db_rows_text(rows, 0, RUNS);
+    const char *in_use = db_rows_text(rows, 0, IN_USE);
+    printf("%s: %s %s run%s (%s started)%s%s%s\n", db_rows_text(rows, 0, FLOW),
+           deleted ? "deleted with" : "would be deleted with", runs,
+           strcmp(runs, "1") == 0 ? "" : "s", db_rows_text(rows, 0, STARTED_RUNS),
+           *queues ? " and its queues " : "", queues,
+           *db_rows_text(rows, 0, ACTIVE) != 't' ? ""
+           : deleted                             ? "; its alias pointed at it"
+                                                 : "; its alias points at it");
+    if (!deleted && *in_use)
+        printf("it is in use, so it wants --force besides:\n%s\n", in_use);
     if (!deleted)
         printf("nothing is deleted without --yes\n");
 }
@@ -32,15 +48,16 @@ static void print_text(const struct db_rows *rows, bool deleted)
 int command_delete(struct invocation *invocation, struct error *error)
 {
     bool yes = invocation_value(invocation, "yes") != NULL;
+    bool force = invocation_value(invocation, "force") != NULL;
     const char *values[] = {invocation->arguments[0], yes ? "t" : "f"};
-    struct db_rows *before = query_rows(invocation->db, look_sql, values, 2, error);
+    struct db_rows *before =
+        query_rows(invocation->db, invocation->json ? look_json_sql : look_sql, values, 2, error);
     if (!before) {
         query_offer_flow(invocation->db, values[0], error);
         return FAILED;
     }
     struct db_rows *deleted =
-        yes ? query_rows(invocation->db, "select pgflow.delete_flow_and_data($1)", values, 1, error)
-            : NULL;
+        yes ? query_rows(invocation->db, force ? force_sql : delete_sql, values, 1, error) : NULL;
     bool failed = yes && !deleted;
     if (!failed && invocation->json) {
         json_print_row(stdout, before, 0);

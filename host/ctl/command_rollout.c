@@ -18,14 +18,17 @@
 
 /* A deployment that nobody loaded is at its first step. */
 #define STATUS_ROWS                                                                                \
-    "with known as (select d.deployment, d.manifest <> $2::jsonb as differs"                       \
+    "with known as (select d.deployment, d.manifest <> $2::jsonb as differs,"                      \
+    "                      coalesce(d.fenced_at, d.applied_at) is not null as has_begun"           \
     "               from pgflow.deployment_manifest d where d.deployment = $1),"                   \
     " steps as ("                                                                                  \
     "  select s.* from known k cross join lateral pgflow.rollout_status(k.deployment) s"           \
     "  union all select 1, 'load', 'now', array['psql: the first block of: rollout MANIFEST sql']" \
     "  where not exists (select from known)"                                                       \
     "  union all select 0, 'file', 'now', array['the file differs from the manifest that was"      \
-    " loaded: load it, or give it a name of its own'] from known k where k.differs) "
+    " loaded' || case when k.has_begun then ', and whose deployment has begun: give the file a"    \
+    " deployment name of its own' else ': load it, or give it a name of its own' end]"             \
+    "  from known k where k.differs) "
 
 static const char status_sql[] = STATUS_ROWS
     "select step, name, state, array_to_string(waits_for, e'\\n') from steps order by 1";
@@ -48,8 +51,8 @@ static int check(struct invocation *invocation, const struct manifest *manifest,
     for (size_t i = 0; i < count && !invocation->json; i++)
         printf("%s\n", db_rows_text(rows, i, 0));
     if (count == 0 && !invocation->json)
-        printf("manifest \"%s\" is good: %zu functions\n", manifest->deployment,
-               manifest_count(manifest));
+        printf("manifest \"%s\" is good: %zu function%s\n", manifest->deployment,
+               manifest_count(manifest), manifest_count(manifest) == 1 ? "" : "s");
     db_rows_destroy(rows);
     return count == 0 ? DONE : ERROR_ANSWER_NO;
 }

@@ -291,15 +291,20 @@ const struct command command_table[] = {
         .name = "delete",
         .arguments = "FLOW",
         .summary = "delete a concrete flow with its runs, tasks and own queues",
-        .help = "There is no way back, so it wants --yes; without it, tells what would go and\n"
-                "exits 1. Other flows on a shared queue are left untouched.\n",
+        .help =
+            "There is no way back, so it wants --yes; without it, tells what would go and\n"
+            "exits 1. Refused (exit 1) with the reasons while runs of it have not ended, another\n"
+            "name points at it, or a live host carries it; --force deletes it all the same, with\n"
+            "what runs: an alias goes back to the version before, hosts of its own queues end.\n"
+            "Other flows on a shared queue are left untouched.\n",
         .least = 1,
         .most = 1,
         .needs_database = true,
         .examples = "pgflowctl delete audit_v1\n"
                     "pgflowctl delete audit_v1 --yes\n",
         .run = command_delete,
-        .options = {{"yes", NULL, "delete it"}},
+        .options = {{"yes", NULL, "delete it"},
+                    {"force", NULL, "although it is in use: its runs are lost"}},
     },
     {
         .name = "doctor",

@@ -125,6 +125,23 @@ def test_printed_sequence_runs_in_psql_and_status_follows_it(database, ctl, depl
     assert text.returncode == 0 and "done" in text.stdout and "now" not in text.stdout
 
 
+def test_file_that_differs_is_to_be_loaded_before_the_deployment_begins_and_renamed_after(database, ctl, tmp_path):
+    deploy(database, "v1", "v", {"a": "q"})
+    database.rows("select pgflow.load_manifest(%s)", write(tmp_path, [REPLACE]).read_text())
+    changed = write(tmp_path, [{**REPLACE, "modules": [OLD]}])
+
+    before = ctl("rollout", changed, "status").stdout.splitlines()
+    database.rows("select pgflow.fence_manifest(%s)", "June's first")
+    after = ctl("rollout", changed, "status").stdout.splitlines()
+    checked = ctl("rollout", changed, "check")
+
+    assert before[:2] == ["now    0  file", "               the file differs from the manifest that was loaded: load it,"
+                                            " or give it a name of its own"]
+    assert after[:2] == ["now    0  file", "               the file differs from the manifest that was loaded, and whose"
+                                           " deployment has begun: give the file a deployment name of its own"]
+    assert checked.returncode == 1 and "give this one a name of its own" in checked.stdout
+
+
 def test_sequence_of_a_new_version_names_its_flows(tmp_path):
     file = write(tmp_path, [
         {"functionName": "old", "serves": {"flow": "v1"}, "action": "keep-draining", "enabled": True, "startMode": "process"},
@@ -188,15 +205,41 @@ def test_delete_wants_yes_and_leaves_neighbours_on_a_shared_queue(database, ctl)
         database.start_flow(flow)
 
     asked = ctl("delete", "mine")
+    refused = ctl("delete", "mine", "--yes")
     untouched = database.value("select count(*) from pgflow.flows")
-    deleted = ctl("delete", "mine", "--yes", "--json")
+    deleted = ctl("delete", "mine", "--yes", "--force", "--json")
 
     assert asked.returncode == 1 and "--yes" in asked.stdout, asked.stderr
+    assert "mine: would be deleted with 1 run (1 started)" in asked.stdout and "1 started run\n" in asked.stdout
+    assert refused.returncode == 1 and 'flow "mine" is in use: 1 started run' in refused.stderr, refused.stdout
     assert untouched == 2
     assert deleted.returncode == 0, deleted.stderr
     assert json.loads(deleted.stdout)["runs"] == 1
     assert [tuple(row) for row in database.rows("select flow_slug from pgflow.runs")] == [("neighbour",)]
     assert database.value("select count(*) from pgmq.q_q") == 1
+
+
+def test_version_that_live_hosts_carry_is_deleted_by_force_alone(database, ctl):
+    deploy(database, "v1", "v", {"a": "q"})
+    deploy(database, "v2", "v", {"a": "q"})
+    database.rows("select pgflow.activate_flow('v', 'v2', force => true)")
+    register(database, "q", "fn", ["v1,a", "v2,a"], NEW)
+
+    asked = ctl("delete", "v2", "--json")
+    refused = ctl("delete", "v2", "--yes")
+    forced = ctl("delete", "v2", "--yes", "--force")
+    inactive = ctl("delete", "v1", "--yes")
+    database.rows("select pgflow.mark_worker_stopped(worker_id) from pgflow.workers")
+    unused = ctl("delete", "v1", "--yes")
+
+    worker = database.value("select worker_id from pgflow.workers")
+    carried = f'worker {worker} of function "fn" on queue "q" carries it'
+    assert json.loads(asked.stdout)["in_use"] == ['alias "v" points at it', carried]
+    assert refused.returncode == 1 and carried in refused.stderr and "by force" in refused.stderr, refused.stderr
+    assert forced.returncode == 0 and "its alias pointed at it" in forced.stdout, forced.stderr
+    assert inactive.returncode == 1 and carried in inactive.stderr, inactive.stderr
+    assert unused.returncode == 1 and 'alias "v" points at it' in unused.stderr, unused.stderr
+    assert [row[0] for row in database.rows("select flow_slug from pgflow.flows")] == ["v1"]
 
 
 def test_coverage_functions_and_workers_answer_an_operator(database, ctl):

@@ -1,6 +1,6 @@
 -- delete_flow_and_data: everything of one flow, and nothing of its neighbours.
 begin;
-select plan(20);
+select plan(30);
 
 -- Three queues: one of its own for each mode, and one that it shares.
 select pgflow.create_flow('gone');
@@ -58,6 +58,36 @@ select pgmq.drop_queue('v1__a');
 select lives_ok($$ select pgflow.delete_flow_and_data('v1') $$, 'a flow whose queue is gone already is deleted too');
 
 select throws_ok($$ select pgflow.delete_flow_and_data('nope') $$, '42704', 'flow "nope" does not exist', 'refuses an unknown flow');
+
+-- Only what nothing needs
+select pgflow.ensure_deployment(pgflow_test.deployment('n1', 'n', 'step'));
+select pgflow.ensure_deployment(pgflow_test.deployment('n2', 'n', 'routed', '{a}', '{"a": "shared_1"}'));
+select pgflow.create_flow('plain');
+select pgflow.add_step('plain', 'a');
+select is(pgflow.deletion_blockers('plain'), '{}', 'that a plain flow is active under its own name keeps nobody');
+select lives_ok($$ select pgflow.delete_unused_flow('plain') $$, 'it is deleted');
+select is_empty($$ select from pgflow.flows where flow_slug = 'plain' $$, 'wholly');
+select throws_ok($$ select pgflow.delete_unused_flow('n1') $$, '55000', 'flow "n1" is in use: alias "n" points at it', 'refuses what an alias points at');
+select pgflow.activate_flow('n', 'n2', true);
+select pgflow_test.put_worker('N1__A', 'polls');
+select pgflow_test.put_worker('shared_1', 'serves', '{n1/a}');
+select pgflow_test.put_worker('shared_1', 'stands_by', '{}', '[{"flow": "n1"}]');
+update pgflow.workers set standby = true where function_name = 'stands_by';
+select pgflow_test.put_worker('shared_1', 'neighbour', '{n2/a}');
+select is(pgflow.deletion_blockers('n1'), array(
+  select format('worker %s of function "%s" on queue "%s" %s', w.worker_id, w.function_name, w.queue_name, k.how)
+  from (values ('polls', 'polls a queue of it'), ('serves', 'carries it'), ('stands_by', 'carries it')) as k (function_name, how)
+  join pgflow.workers w using (function_name) order by w.function_name), 'names live workers that would lose it, and no others');
+select throws_ok($$ select pgflow.delete_unused_flow('n1') $$, '55000', null, 'refuses while one is live');
+select pgflow.mark_worker_stopped(worker_id) from pgflow.workers where function_name = 'serves';
+update pgflow.workers set last_heartbeat_at = clock_timestamp() - interval '1 minute' where function_name in ('polls', 'stands_by');
+select pgflow_test.put_run('n1');
+select throws_ok($$ select pgflow.delete_unused_flow('n1') $$, '55000', 'flow "n1" is in use: 1 started run', 'refuses while a run has not ended');
+update pgflow.runs set status = 'failed', failed_at = clock_timestamp() where flow_slug = 'n1';
+select lives_ok($$ select pgflow.delete_unused_flow('n1') $$, 'stopped and silent workers keep nobody, nor do ended runs');
+select throws_ok($$ select pgflow.delete_unused_flow('n1') $$, '42704', 'flow "n1" does not exist', 'refuses an unknown flow');
+select throws_ok($$ select pgflow.deletion_blockers('n') $$, '42704', 'flow "n" does not exist: it is an alias, and its active version is "n2"',
+  'an alias is no flow');
 
 set constraints all immediate;
 select * from finish();

@@ -15,6 +15,8 @@ from unnest(array[
   'complete_task(run_id, step_slug, task_index, output)',
   'create_flow(flow_slug, max_attempts?, base_delay?, timeout?)',
   'delete_flow_and_data(flow_slug)',
+  'delete_unused_flow(flow_slug)',
+  'deletion_blockers(flow_slug)',
   'deprecate_workers(function_names)',
   'disable_worker_functions(names)',
   'drain_status(flow_slug)',
