@@ -61,6 +61,8 @@ struct lane {
 
     unsigned rotation; /* which address the next attempt begins with */
     unsigned failures; /* attempts since it was up */
+    char told[512];    /* why they failed, as last logged */
+    uint64_t told_ns;
     bool was_up;
     uint64_t up_count;
 };

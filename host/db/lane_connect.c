@@ -17,6 +17,7 @@
 
 #define OLDEST_SERVER 140000
 #define EXTRA_KEYWORDS 12
+#define TOLD_AGAIN_NS (60 * 1000000000ULL)
 
 struct keywords {
     const char **names;
@@ -100,16 +101,29 @@ static int judge_failure(PGconn *conn, const char *text)
     return strstr(text, "connection to server") ? ERROR_NONE : ERROR_CONFIG;
 }
 
+/* An outage is one line a minute, and one whenever its reason changes: a server that comes back may
+ * refuse us for another one. */
+static void tell_failure(struct lane *lane, const char *text)
+{
+    uint64_t now_ns = uv_hrtime();
+
+    if (strcmp(lane->told, text) == 0 && now_ns - lane->told_ns < TOLD_AGAIN_NS)
+        return;
+    (void)snprintf(lane->told, sizeof(lane->told), "%s", text);
+    lane->told_ns = now_ns;
+    log_warn("db_unreachable", "cannot connect to the database, trying again",
+             LOG_FIELD_TEXT("database", db_address_label(lane->db->config.address)),
+             LOG_FIELD_INT("connection", lane->index), LOG_ERROR(text));
+}
+
 static void attempt_failed(struct lane *lane, const char *reason, int code, bool next_address)
 {
     struct error error = {.code = ERROR_NONE};
     char text[512];
     (void)snprintf(text, sizeof(text), "%s", reason);
     bool final = code != ERROR_NONE && lane->db->state == DB_STATE_OPENING;
-    if (lane->failures == 0 && !final)
-        log_warn("db_unreachable", "cannot connect to the database, trying again",
-                 LOG_FIELD_TEXT("database", db_address_label(lane->db->config.address)),
-                 LOG_FIELD_INT("connection", lane->index), LOG_ERROR(text));
+    if (!final)
+        tell_failure(lane, text);
     if (code != ERROR_NONE)
         (void)error_set(&error, code,
                         "database %s: %s; check what --database (or PGFLOW_DATABASE, DATABASE_URL, "
@@ -316,6 +330,7 @@ void lane_greeted(struct lane *lane, const struct db_status *status)
     (void)uv_timer_stop(&lane->timer);
     lane_set_state(lane, LANE_UP);
     lane->failures = 0;
+    lane->told[0] = '\0';
     lane->up_count++;
     db_lane_up(lane->db, lane);
 }
