@@ -32,8 +32,8 @@ begin
     raise exception 'queue "%" is known to pgflow.queues, but PGMQ no longer lists it', bad.queue_name
       using errcode = 'object_not_in_prerequisite_state',
             detail = 'Somebody dropped it; the messages of its queued tasks are gone with it.',
-            hint = format('Restore it, or make it anew: select pgmq.create(%L). Tasks that were queued on it must '
-                          'then be sent again.', bad.queue_name);
+            hint = format('Restore it, or make it anew: select pgmq.create(%L). The messages of its queued tasks are '
+                          'then sent again.', bad.queue_name);
   elsif bad.kind = 'shared' then
     raise exception 'queue "%" is shared and cannot become private to flow "%"', bad.queue_name, flow_slug
       using errcode = 'object_not_in_prerequisite_state',

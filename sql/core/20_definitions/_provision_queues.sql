@@ -1,5 +1,6 @@
 -- Makes sure that queues exist with the kind wanted, for one flow: creates the
--- absent ones in PGMQ, adopts those named in adopt, refuses everything else.
+-- absent ones in PGMQ, adopts those named in adopt, heals those that were dropped
+-- and made anew, refuses everything else.
 --
 -- queue_names    canonical or not, one kind for all of them
 -- kind           flow, step (owned by flow_slug) or shared; a queue that this flow
@@ -46,5 +47,6 @@ begin
   perform pgmq.create(m.name)
   from unnest(made) as m (name)
   where not exists (select from pgmq.meta q where lower(q.queue_name) = m.name);
+  perform pgflow._renew_queues(wanted);
 end
 $$;

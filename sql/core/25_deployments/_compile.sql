@@ -29,6 +29,8 @@ begin
       array(select s.queue_name from pgflow.steps s where s.flow_slug = flow.flow_slug),
       case flow.queue_mode when 'routed' then 'shared' else flow.queue_mode end,
       flow.flow_slug, '{}');
+    perform pgflow._renew_queues(
+      array(select s.queue_name from pgflow.steps s where s.flow_slug = flow.flow_slug));
     return 'verified';
   end if;
 

@@ -1,8 +1,8 @@
 -- The housekeeping that every host calls every 15 seconds, alone in its
--- transaction: recovery, and the rows of workers gone for an hour. One at a time:
--- while another session is at it, this returns 0 at once.
+-- transaction: queues that were made anew, recovery, and the rows of workers gone
+-- for an hour. One at a time: while another session is at it, this returns 0 at once.
 -- Returns the number of tasks requeued.
--- Locks: an advisory lock (try), then those of requeue_stalled_tasks, then worker
+-- Locks: an advisory lock (try), then those of _renew_queues and requeue_stalled_tasks, then worker
 -- rows by skip locked. A row is kept while a started task names it, so that a
 -- fence which waits for that task can still find its function.
 create function pgflow.maintain()
@@ -18,6 +18,11 @@ begin
     return 0;
   end if;
 
+  begin
+    perform pgflow._renew_queues();
+  exception when others then
+    raise warning 'maintenance: queues that were made anew: % (%)', sqlerrm, sqlstate;
+  end;
   requeued := pgflow.requeue_stalled_tasks();
   with gone as (
     select w.worker_id
