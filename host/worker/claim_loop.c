@@ -188,12 +188,16 @@ static uint32_t width(const struct worker *worker, uint64_t now_ns)
     bool ahead =
         !worker->settings->once && worker->held_count == 0 && prefetch_is_on(prefetch, now_ns);
 
+    /* Those of a run that is locked must not stop the claims of the others. */
+    uint32_t apart =
+        worker->tasks.apart < LIMIT_RESULTS_APART ? worker->tasks.apart : LIMIT_RESULTS_APART;
+
     return claim_width(
         &(struct claim_room){.concurrency = concurrency,
                              .batch_size = (uint32_t)worker->settings->batch_size,
                              .in_pool = task_count_in_pool(&worker->tasks),
                              .waiting = worker->tasks.count[TASK_WAITING],
-                             .unreported = task_count_unreported(&worker->tasks),
+                             .unreported = task_count_unreported(&worker->tasks) - apart,
                              .ahead = ahead ? prefetch_depth(prefetch, concurrency) : 0});
 }
 

@@ -9,7 +9,7 @@
  *
  * Deprecation and a disabled function wait for handlers and for the database as long as it takes; a
  * signal bounds every stage, so that a stop ends in time while the database is away or a handler is
- * stuck.
+ * stuck. A failed host waits --drain-timeout at most for results that the database refuses.
  */
 #include "worker/worker_private.h"
 
@@ -197,6 +197,16 @@ static void report_leftovers(const struct worker *worker)
                  LOG_QUEUE(worker->queue), LOG_FIELD_INT("count", left));
 }
 
+/* What made the host fail may be what keeps the database from taking its results. */
+static void bound_failure(struct worker *worker)
+{
+    struct drain *drain = &worker->drain;
+    uint64_t grace_ns = (uint64_t)worker->settings->drain_timeout * NS_PER_S;
+
+    if (drain->code != ERROR_NONE && drain->deadline_ns == 0 && worker->tasks.apart > 0)
+        set_deadline(worker, uv_hrtime() + grace_ns);
+}
+
 void drain_run(struct worker *worker)
 {
     struct drain *drain = &worker->drain;
@@ -215,6 +225,7 @@ void drain_run(struct worker *worker)
             enter_report(worker);
         return;
     case DRAIN_REPORT:
+        bound_failure(worker);
         if (is_reported(worker) || is_overdue(drain)) {
             report_leftovers(worker);
             enter_mark(worker);

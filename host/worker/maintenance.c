@@ -6,7 +6,8 @@
  * to be reported, and recovery would take those tasks away. Never while a result is unreported that
  * was there when the call became due, for the same reason; results that come later are younger than
  * their tasks' deadline by seconds at least, and waiting for an instant without any would be
- * waiting for ever under load.
+ * waiting for ever under load. Results that are apart do not count: their run may stay locked for
+ * hours, and recovery passes over tasks that are locked with it.
  */
 #include "worker/worker_private.h"
 
@@ -31,7 +32,8 @@ bool maintenance_may_run(const struct worker *worker, uint64_t now_ns)
 
     return worker->maintenance.due && !worker->maintenance.in_flight && serving && worker->up &&
            now_ns - worker->up_since_ns >= YOUNG_CONNECTION_NS &&
-           worker->tasks.results_acknowledged >= worker->maintenance.after_result;
+           worker->tasks.results_acknowledged + worker->tasks.apart >=
+               worker->maintenance.after_result;
 }
 
 static void on_maintained(void *ctx, const struct db_status *status, const int *requeued)

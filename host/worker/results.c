@@ -1,8 +1,8 @@
 /*
  * From the end of a handler to the acknowledgement of the database. Results are sent in batches,
  * one flush in flight, releases in a call of their own beside it. What a lost connection leaves
- * unanswered is sent again (recorded before: the answer is `again`); a batch that the database
- * refuses as a whole goes item by item.
+ * unanswered is sent again (recorded before: the answer is `again`); what the database refuses goes
+ * item by item, or apart from the others (boarding.c).
  */
 #include "worker/worker_private.h"
 
@@ -12,7 +12,7 @@
 #include "worker/result_log.h"
 #include "worker/telemetry.h"
 
-enum { FIRST_PAUSE_MS = 50, LONGEST_PAUSE_MS = 5000 };
+enum { LOGGED_REFUSALS = 16 };
 
 #define BUFFER_LIMIT ((size_t)LIMIT_RESULTS_BUFFERED_MIB * LIMIT_MIB)
 
@@ -32,10 +32,13 @@ static enum task_verdict verdict_of(const struct pool_result *result)
     return VERDICT_FAILED;
 }
 
-/* Memory stays bounded while the database is away: the task runs again elsewhere, uncounted. */
+/* Memory stays bounded while the database is away, or refuses results: the task runs again
+ * elsewhere, uncounted. */
 static bool has_no_room(const struct worker *worker, const struct task *task, size_t size)
 {
-    if (worker->up || worker->tasks.result_bytes + size <= BUFFER_LIMIT)
+    bool are_taken = worker->up && worker->tasks.apart == 0;
+
+    if (are_taken || worker->tasks.result_bytes + size <= BUFFER_LIMIT)
         return false;
     log_warn("result_dropped",
              "results waiting for the database are over their limit; this task is given back",
@@ -76,22 +79,11 @@ void results_take(struct worker *worker, struct task *task, const struct pool_re
     worker_wake(worker);
 }
 
-static void try_later(struct worker *worker)
+static void abandon(struct worker *worker, struct task *task, const struct db_status *status)
 {
-    struct results *results = &worker->results;
-    uint64_t pause_ms = FIRST_PAUSE_MS;
-
-    for (uint32_t i = 0; i < results->failures && pause_ms < LONGEST_PAUSE_MS; i++)
-        pause_ms *= 2;
-    results->failures++;
-    results->not_before_ns = uv_hrtime() + pause_ms * NS_PER_MS;
-}
-
-static void take_back(struct worker *worker, struct flight *flight)
-{
-    for (size_t i = 0; i < flight->count; i++)
-        task_set_stage(&worker->tasks, flight->tasks[i], TASK_DONE);
-    flight->count = 0;
+    result_log_abandoned(worker, task, status);
+    telemetry_task_ended(worker, task, METRICS_REFUSED);
+    task_remove(&worker->tasks, task);
 }
 
 /* The database will never take this result as it is. Once its reason is reported instead; a report
@@ -103,9 +95,7 @@ static void replace_refused(struct worker *worker, struct task *task,
         task_decide(&worker->tasks, task, VERDICT_FAILED, status->text, strlen(status->text));
         return;
     }
-    result_log_abandoned(worker, task, status);
-    telemetry_task_ended(worker, task, METRICS_REFUSED);
-    task_remove(&worker->tasks, task);
+    abandon(worker, task, status);
 }
 
 /* True when the connection was lost: all goes out again with the next one, which wakes the pump. */
@@ -114,47 +104,54 @@ static bool is_lost(const struct db_status *status)
     return status->outcome == DB_LOST || (status->outcome == DB_UNSENT && !status->permanent);
 }
 
+/* Refused for what it is, and so for ever. A right, a function or a schema that is not there may be
+ * there again. */
+static bool is_fault_of_the_item(const struct db_status *status)
+{
+    static const char *const of_the_database[] = {"28", "3D", "3F", "42"};
+
+    for (size_t i = 0; i < sizeof of_the_database / sizeof of_the_database[0]; i++)
+        if (strncmp(status->sqlstate, of_the_database[i], 2) == 0)
+            return false;
+    return status->permanent;
+}
+
+/* Each call of many is logged, of one task the first and then some: it may be refused for hours. */
+static void log_refusal(const struct worker *worker, const struct flight *flight,
+                        const struct db_status *status, const char *what)
+{
+    if (flight->count == 1 && flight->tasks[0]->refusals % LOGGED_REFUSALS != 0)
+        return;
+    log_warn("call_failed", what, LOG_QUEUE(worker->queue), LOG_FIELD_INT("count", flight->count),
+             LOG_RUN(flight->count == 1 ? flight->tasks[0]->row->run_id : NULL),
+             LOG_FIELD_TEXT("sqlstate", status->sqlstate), LOG_ERROR(status->text));
+}
+
 static void on_refused_results(struct worker *worker, const struct db_status *status)
 {
     struct flight *flight = &worker->results.finish;
-    size_t count = flight->count;
-    struct task *first = flight->tasks[0];
 
-    take_back(worker, flight);
-    if (is_lost(status))
-        return;
-    log_warn("call_failed",
-             count > 1 ? "a batch of results was refused as a whole; they are sent one by one"
-                       : "a result was refused",
-             LOG_QUEUE(worker->queue), LOG_FIELD_TEXT("sqlstate", status->sqlstate),
-             LOG_ERROR(status->text));
-    if (count > 1)
-        worker->results.singly = count;
-    else if (status->permanent)
-        replace_refused(worker, first, status);
-    if (!status->permanent)
-        try_later(worker);
+    log_refusal(worker, flight, status,
+                flight->count == 1 ? "a result was refused"
+                : flight->is_apart
+                    ? "results of a run were refused again"
+                    : "a batch of results was refused as a whole; they are sent one by one");
+    if (!is_fault_of_the_item(status) && (flight->is_apart || flight->count == 1))
+        boarding_set_apart(worker, flight);
+    else if (!boarding_split(worker, flight))
+        replace_refused(worker, flight->tasks[0], status);
 }
 
 static void on_refused_releases(struct worker *worker, const struct db_status *status)
 {
     struct flight *flight = &worker->results.release;
-    size_t count = flight->count;
 
-    take_back(worker, flight);
-    if (is_lost(status))
-        return;
-    log_warn("call_failed", "a release was refused", LOG_QUEUE(worker->queue),
-             LOG_FIELD_TEXT("sqlstate", status->sqlstate), LOG_ERROR(status->text));
-    if (!status->permanent) {
-        try_later(worker);
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        result_log_abandoned(worker, flight->tasks[i], status);
-        telemetry_task_ended(worker, flight->tasks[i], METRICS_REFUSED);
-        task_remove(&worker->tasks, flight->tasks[i]);
-    }
+    log_refusal(worker, flight, status,
+                flight->count == 1 ? "a release was refused" : "releases were refused as a whole");
+    if (!is_fault_of_the_item(status) && (flight->is_apart || flight->count == 1))
+        boarding_set_apart(worker, flight);
+    else if (!boarding_split(worker, flight))
+        abandon(worker, flight->tasks[0], status);
 }
 
 static void on_finished(void *ctx, const struct db_status *status,
@@ -167,17 +164,18 @@ static void on_finished(void *ctx, const struct db_status *status,
     worker_wake(worker);
     telemetry_call(worker, METRICS_CALL_FINISH, status);
     if (status->outcome != DB_OK) {
-        on_refused_results(worker, status);
+        boarding_take_back(worker, flight);
+        if (!is_lost(status))
+            on_refused_results(worker, status);
+        boarding_end(flight);
         return;
     }
-    results->failures = 0;
     for (size_t i = 0; i < flight->count; i++) {
         result_log_outcome(worker, flight->tasks[i], &finished->answers[i]);
         telemetry_task_finished(worker, flight->tasks[i], finished->answers[i].outcome);
         task_remove(&worker->tasks, flight->tasks[i]);
     }
-    results->singly -= results->singly < flight->count ? results->singly : flight->count;
-    flight->count = 0;
+    boarding_end(flight);
     /* A claim that was sent behind this flush has seen its work already. */
     if (finished->new_work && worker->claims.sent_number < results->sent_number)
         claim_loop_expect_work(worker);
@@ -192,7 +190,10 @@ static void on_released(void *ctx, const struct db_status *status,
     worker_wake(worker);
     telemetry_call(worker, METRICS_CALL_RELEASE, status);
     if (status->outcome != DB_OK) {
-        on_refused_releases(worker, status);
+        boarding_take_back(worker, flight);
+        if (!is_lost(status))
+            on_refused_releases(worker, status);
+        boarding_end(flight);
         return;
     }
     for (size_t i = 0; i < flight->count; i++) {
@@ -200,24 +201,7 @@ static void on_released(void *ctx, const struct db_status *status,
         telemetry_task_released(worker, flight->tasks[i], released->outcomes[i]);
         task_remove(&worker->tasks, flight->tasks[i]);
     }
-    flight->count = 0;
-}
-
-/* Moves done tasks of one kind into the flight: as many as one call may carry. */
-static void board(struct worker *worker, struct flight *flight, bool releases, size_t most)
-{
-    size_t bytes = 0;
-
-    for (struct task *task = worker->tasks.first; task != NULL && flight->count < most;
-         task = task->next) {
-        if (task->stage != TASK_DONE || (task->verdict == VERDICT_RELEASE) != releases)
-            continue;
-        bytes += task->text_size;
-        if (flight->count > 0 && bytes > LIMIT_DB_FINISH_BYTES)
-            break;
-        task_set_stage(&worker->tasks, task, TASK_SENT);
-        flight->tasks[flight->count++] = task;
-    }
+    boarding_end(flight);
 }
 
 static struct db_task_ref ref_of(const struct task *task)
@@ -251,8 +235,7 @@ static void send_results(struct worker *worker)
     struct results *results = &worker->results;
     struct db_finish_item items[LIMIT_BATCH];
 
-    board(worker, &results->finish, false, results->singly > 0 ? 1 : LIMIT_BATCH);
-    if (results->finish.count == 0)
+    if (!boarding_fill(worker, &results->finish, false))
         return;
     for (size_t i = 0; i < results->finish.count; i++)
         fill_item(&items[i], results->finish.tasks[i]);
@@ -266,8 +249,7 @@ static void send_releases(struct worker *worker)
     struct flight *flight = &worker->results.release;
     struct db_release_item items[LIMIT_BATCH];
 
-    board(worker, flight, true, LIMIT_BATCH);
-    if (flight->count == 0)
+    if (!boarding_fill(worker, flight, true))
         return;
     for (size_t i = 0; i < flight->count; i++)
         items[i] = (struct db_release_item){.task = ref_of(flight->tasks[i]),
@@ -280,20 +262,21 @@ static void on_timer(uv_timer_t *timer)
     worker_wake(timer->data);
 }
 
+static void wake_at(struct worker *worker, uint64_t at_ns)
+{
+    uint64_t now_ns = uv_hrtime();
+    uint64_t ms = at_ns <= now_ns ? 0 : (at_ns - now_ns) / NS_PER_MS + 1;
+
+    uv_timer_start(&worker->results.timer, on_timer, ms, 0);
+}
+
 void results_flush(struct worker *worker)
 {
-    struct results *results = &worker->results;
-    uint64_t now_ns = uv_hrtime();
-
     if (!worker->up || worker->tasks.count[TASK_DONE] == 0)
         return;
-    if (now_ns < results->not_before_ns) {
-        uv_timer_start(&results->timer, on_timer, (results->not_before_ns - now_ns) / NS_PER_MS + 1,
-                       0);
-        return;
-    }
-    if (results->finish.count == 0)
-        send_results(worker);
-    if (results->release.count == 0)
-        send_releases(worker);
+    send_results(worker);
+    send_releases(worker);
+    uint64_t next_ns = worker->tasks.apart > 0 ? boarding_next_ns(worker) : 0;
+    if (next_ns != 0)
+        wake_at(worker, next_ns);
 }

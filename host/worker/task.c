@@ -39,6 +39,7 @@ void task_remove(struct task_table *table, struct task *task)
 {
     if (task->stage == TASK_DONE || task->stage == TASK_SENT)
         table->results_acknowledged++;
+    task_set_apart(table, task, 0);
     drop_text(table, task);
     table->count[task->stage]--;
     *(task->previous != NULL ? &task->previous->next : &table->first) = task->next;
@@ -52,6 +53,13 @@ void task_set_stage(struct task_table *table, struct task *task, enum task_stage
     table->count[task->stage]--;
     table->count[stage]++;
     task->stage = stage;
+}
+
+void task_set_apart(struct task_table *table, struct task *task, uint64_t until_ns)
+{
+    table->apart -= task->apart_until_ns != 0;
+    table->apart += until_ns != 0;
+    task->apart_until_ns = until_ns;
 }
 
 void task_decide(struct task_table *table, struct task *task, enum task_verdict verdict,

@@ -34,13 +34,16 @@ struct task {
     bool run_ended; /* the database said so: nothing to report */
     char *text;     /* output or error, owned; NULL: none */
     size_t text_size;
-    int retry_after_s; /* -1: the step's backoff */
+    int retry_after_s;       /* -1: the step's backoff */
+    uint64_t apart_until_ns; /* 0: goes with the others; else see boarding.c */
+    uint32_t refusals;
     struct task *next, *previous;
 };
 
 struct task_table {
     struct task *first, *last; /* by time of claim */
     uint32_t count[TASK_STAGES];
+    uint32_t apart;        /* tasks that have apart_until_ns */
     size_t result_bytes;   /* of the texts */
     uint64_t results_made; /* ever: tasks that came to done */
     uint64_t results_acknowledged;
@@ -58,6 +61,10 @@ void task_set_stage(struct task_table *table, struct task *task, enum task_stage
  * which says so. `text` may be NULL. */
 void task_decide(struct task_table *table, struct task *task, enum task_verdict verdict,
                  const char *text, size_t size);
+
+/* Its result or release was refused though not for what it is: until then it is left alone, and
+ * then goes without the others. 0: with the others again. */
+void task_set_apart(struct task_table *table, struct task *task, uint64_t until_ns);
 
 static inline uint32_t task_count(const struct task_table *table)
 {

@@ -103,15 +103,14 @@ struct claim_loop {
 /* One call that carries tasks; its answer is by place. */
 struct flight {
     struct task *tasks[LIMIT_BATCH];
-    size_t count; /* 0: none on its way */
+    size_t count;  /* 0: none on its way */
+    size_t singly; /* so many items go one by one */
+    bool is_apart; /* what is on its way was set apart before */
 };
 
 struct results {
     struct flight finish, release;
     uint64_t sent_number;
-    size_t singly; /* so many items go one by one */
-    uint64_t not_before_ns;
-    uint32_t failures;
     uv_timer_t timer;
 };
 
@@ -265,6 +264,19 @@ void claim_loop_expect_work(struct worker *worker);
 /* dispatch.c */
 void dispatch_claim(struct worker *worker, const struct db_claim *claim, uint64_t claimed_ns);
 void dispatch_recall_late(struct worker *worker);
+
+/* boarding.c */
+/* False: one is on its way already, or nothing may go now. */
+bool boarding_fill(struct worker *worker, struct flight *flight, bool releases);
+/* When the next of those that are apart may go; 0: none waits for its time. */
+uint64_t boarding_next_ns(const struct worker *worker);
+/* The call failed: its tasks are to be sent again. They stay listed until boarding_end. */
+void boarding_take_back(struct worker *worker, struct flight *flight);
+/* One by one from now on. False: it was one already. */
+bool boarding_split(struct worker *worker, struct flight *flight);
+void boarding_set_apart(struct worker *worker, struct flight *flight);
+/* The call was answered, whatever the answer. */
+void boarding_end(struct flight *flight);
 
 /* results.c */
 void results_flush(struct worker *worker);

@@ -15,6 +15,8 @@
 --   gone        no such task
 -- new_work: this call made a message visible now on the worker's queue; the same in every row.
 -- Never an exception for one item. Errors: invalid_parameter_value, for arguments that are malformed as a whole.
+-- A lock that is not to be had within 2 s fails the call (lock_not_available): the host sends the others without that
+-- run. Waiting for it would hold up everything behind it on the connection.
 -- Locks: runs by id, tasks by (run, step, index), then messages. Callers: hosts.
 create function pgflow.finish_tasks(
   worker_id uuid,
@@ -31,6 +33,7 @@ returns table (item int, outcome text, detail text, new_work boolean)
 language plpgsql
 security definer
 set search_path = ''
+set lock_timeout = '2s'
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off

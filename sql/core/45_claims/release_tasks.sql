@@ -7,7 +7,8 @@
 -- recovered or claimed again) | gone (no such task). The same claim named twice:
 -- the second is late.
 -- Locks: the runs by id, for share, the task rows in order, then their messages.
--- Errors: 22023, arrays of different length or a negative delay.
+-- Errors: 22023, arrays of different length or a negative delay; 55P03, a lock that
+-- is not to be had within 2 s (see finish_tasks).
 create function pgflow.release_tasks(
   worker_id uuid, run_ids uuid[], step_slugs text[], task_indexes int[], claim_nos int[],
   started boolean[], delay int default 0)
@@ -15,6 +16,7 @@ returns table (item int, outcome text)
 language plpgsql
 security definer
 set search_path = ''
+set lock_timeout = '2s'
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

@@ -194,6 +194,19 @@ Test(maintenance, waits_for_the_results_that_were_there_when_it_became_due)
     cr_assert(maintenance_may_run(worker, 1000 * NS_PER_S));
 }
 
+Test(maintenance, does_not_wait_for_results_of_a_run_that_is_locked)
+{
+    occupy(2);
+    struct task *task = worker->tasks.first;
+    task_decide(&worker->tasks, task, VERDICT_COMPLETED, "1", 1);
+    worker->maintenance.due = true;
+    worker->maintenance.after_result = worker->tasks.results_made;
+    cr_assert(not(maintenance_may_run(worker, 1000 * NS_PER_S)));
+
+    task_set_apart(&worker->tasks, task, 1);
+    cr_assert(maintenance_may_run(worker, 1000 * NS_PER_S));
+}
+
 Test(maintenance, is_for_hosts_that_serve_or_stand_by)
 {
     worker->maintenance.due = true;
