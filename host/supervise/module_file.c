@@ -125,7 +125,8 @@ static bool inspect_copy(struct module_file *file, struct error *error)
                                              .dependencies = module_file_dependencies(file),
                                              .uid = config->handler_uid,
                                              .gid = config->handler_gid,
-                                             .pass_env = config->pass_env};
+                                             .pass_env = config->pass_env,
+                                             .stop = config->stop};
 
     file->descriptor = module_inspect_file(&request, &file->descriptor_size, error);
     if (file->descriptor != NULL)

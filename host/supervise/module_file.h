@@ -36,6 +36,15 @@ int runner_program_open(const char *path, struct error *error) MUST_CHECK;
  */
 struct module_store;
 
+/* How an inspection learns that the program is to end. When `fd` gets readable `is_wanted` is
+ * asked, which deals with what came; true: the throw-away runner is killed, and the module is
+ * refused. All zero: it is never asked. */
+struct module_stop {
+    int fd;
+    bool (*is_wanted)(void *context);
+    void *context;
+};
+
 struct module_store_config {
     const char *folder;          /* --module-dir; NULL: $STATE_DIRECTORY, $XDG_CACHE_HOME/pgflow,
                                     a folder of ours in TMPDIR; borrowed during the call */
@@ -45,6 +54,7 @@ struct module_store_config {
     bool allow_writable;         /* --allow-writable-plugins */
     const char *const *pass_env; /* --pass-env names, NULL-terminated, may be NULL; borrowed
                                     while the store lives */
+    struct module_stop stop;
 };
 
 /* Makes the folder if needed, refuses one on a noexec mount (names it and
@@ -64,7 +74,7 @@ struct module_file;
 /* All of it: check, copy, inspect. `path` without a slash is in the current
  * folder ("flow.so" means "./flow.so"); nothing is searched. NULL: error, which
  * begins with the path as given. The caller owns the result; the store outlives
- * it. Blocks at most 10 s for the throw-away runner. */
+ * it. Blocks at most 10 s for the throw-away runner, or until the store's `stop`. */
 struct module_file *module_file_open(struct module_store *store, const char *path,
                                      struct error *error) MUST_CHECK;
 /* Unlocks the copy (it is kept for the next start). Takes NULL. */

@@ -31,8 +31,9 @@ struct inspection {
     int out, err;
     struct buf answer; /* stdout */
     struct buf words;  /* stderr */
+    const struct module_stop *stop;
     int status;
-    bool timed_out;
+    bool timed_out, stopped;
 };
 
 static uint64_t now_ms(void)
@@ -77,25 +78,38 @@ static bool is_over(const struct inspection *inspection, const struct pollfd *po
     return inspection->pid_fd >= 0 ? polls[2].revents != 0 : inspection->out < 0;
 }
 
-/* Until it is dead, or its time is up. */
+static bool is_stopped(const struct inspection *inspection, const struct pollfd *polls)
+{
+    const struct module_stop *stop = inspection->stop;
+
+    return polls[3].revents != 0 && stop->is_wanted(stop->context);
+}
+
+/* Until it is dead, its time is up, or nobody wants its answer. */
 static void follow(struct inspection *inspection)
 {
     uint64_t end = now_ms() + LIMIT_INSPECT_MS;
+    const struct module_stop *stop = inspection->stop;
     bool over = false;
 
-    while (!over) {
+    while (!over && !inspection->stopped) {
         struct pollfd polls[] = {{inspection->out, POLLIN, 0},
                                  {inspection->err, POLLIN, 0},
-                                 {inspection->pid_fd, POLLIN, 0}};
+                                 {inspection->pid_fd, POLLIN, 0},
+                                 {stop->is_wanted != NULL ? stop->fd : -1, POLLIN, 0}};
         uint64_t now = now_ms();
 
         if (now >= end)
             break;
-        if (poll(polls, 3, (int)(end - now)) < 0 && errno != EINTR)
-            break;
+        if (poll(polls, 4, (int)(end - now)) < 0) {
+            if (errno != EINTR)
+                break;
+            continue;
+        }
         drain(&inspection->out, &inspection->answer);
         drain(&inspection->err, &inspection->words);
         over = is_over(inspection, polls);
+        inspection->stopped = is_stopped(inspection, polls);
     }
     inspection->timed_out = !over;
     kill(-inspection->pid, SIGKILL);
@@ -201,6 +215,8 @@ static bool judge(const struct inspection *inspection, struct error *error)
     int status = inspection->status;
     bool answered = inspection->answer.size > 0;
 
+    if (inspection->stopped)
+        return error_set(error, ERROR_UNAVAILABLE, "the program was told to end");
     if (!buf_ok(&inspection->answer))
         return refuse_unread(inspection, error);
     if (inspection->timed_out)
@@ -224,7 +240,7 @@ static bool judge(const struct inspection *inspection, struct error *error)
 char *module_inspect_file(const struct module_inspect_request *request, size_t *size,
                           struct error *error)
 {
-    struct inspection inspection = {.pid_fd = -1, .out = -1, .err = -1};
+    struct inspection inspection = {.pid_fd = -1, .out = -1, .err = -1, .stop = &request->stop};
     struct runner_command command;
     char *answer = NULL;
 

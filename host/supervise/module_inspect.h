@@ -14,6 +14,7 @@ struct module_inspect_request {
     uid_t uid;                       /* (uid_t)-1: the host's */
     gid_t gid;
     const char *const *pass_env;
+    struct module_stop stop;
 };
 
 /* The descriptor's JSON text, to be freed with free(). NULL: error, which does

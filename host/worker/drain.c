@@ -104,6 +104,8 @@ void drain_on_signal(struct worker *worker, int number)
     if (worker->life.state == WORKER_STOPPED)
         return;
     snprintf(why, sizeof why, "SIG%s", sigabbrev_np(number));
+    if (worker->settings->check && worker->life.state != WORKER_DRAINING)
+        worker_fail(worker, ERROR_UNAVAILABLE, "%s came before the check had an answer", why);
     drain_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, why);
     if (drain->hurried)
         return;

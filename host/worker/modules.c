@@ -35,6 +35,15 @@ static bool find_handler_user(struct worker *worker, struct error *error)
     return true;
 }
 
+/* The loop does not run while modules are inspected: turned once, it tells of signals. */
+static bool is_stop_wanted(void *context)
+{
+    struct worker *worker = context;
+
+    (void)uv_run(&worker->loop, UV_RUN_NOWAIT);
+    return worker->life.state == WORKER_DRAINING;
+}
+
 static bool open_store(struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->settings;
@@ -48,7 +57,10 @@ static bool open_store(struct worker *worker, struct error *error)
                                       .handler_uid = worker->handler_uid,
                                       .handler_gid = worker->handler_gid,
                                       .allow_writable = settings->allow_writable_plugins,
-                                      .pass_env = (const char *const *)settings->pass_env.items},
+                                      .pass_env = (const char *const *)settings->pass_env.items,
+                                      .stop = {.fd = uv_backend_fd(&worker->loop),
+                                               .is_wanted = is_stop_wanted,
+                                               .context = worker}},
         error);
     return worker->store != NULL;
 }
@@ -124,6 +136,8 @@ bool modules_load(struct worker *worker, struct error *error)
     worker->registry = registry_create(error);
     if (worker->registry == NULL || !find_handler_user(worker, error) || !open_store(worker, error))
         return false;
+    /* From its first turn on the loop's descriptor shows that a signal came. */
+    (void)is_stop_wanted(worker);
     for (size_t i = 0; i < plugins->count; i++)
         if (!load_module(worker, plugins->items[i], error))
             return false;

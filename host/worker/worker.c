@@ -140,12 +140,24 @@ static bool close_loop(struct worker *worker)
     return uv_loop_close(&worker->loop) == 0;
 }
 
+/* A signal that came while modules were inspected is no failure of theirs. */
+static void end_start(struct worker *worker, const struct error *error)
+{
+    if (worker->life.state == WORKER_DRAINING) {
+        worker_close(worker);
+        return;
+    }
+    worker->failure = *error;
+    worker->drain.code = error->code;
+    close_all(worker);
+}
+
 static void live(struct worker *worker, struct worker_end *end)
 {
-    if (!open_all(worker, &worker->failure)) {
-        worker->drain.code = worker->failure.code;
-        close_all(worker);
-    }
+    struct error error;
+
+    if (!open_all(worker, &error))
+        end_start(worker, &error);
     while (!worker->closed)
         (void)uv_run(&worker->loop, UV_RUN_ONCE);
     end->leave_at_once = !close_loop(worker);

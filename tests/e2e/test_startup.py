@@ -3,11 +3,14 @@
 import json
 import re
 
+import pathlib
+import signal
+
 import pytest
 
 from lib import database as databases
 from lib.paths import module
-from lib.programs import run_ctl, run_host
+from lib.programs import run_ctl, run_host, wait_gone, wait_until
 
 
 def start(url, queue, *modules, options=("--exit-when-idle", "1"), folder=None, env=None):
@@ -44,6 +47,53 @@ def test_database_that_comes_up_in_time_is_waited_for(database, hosts):
 
     host.log.wait("ready")
     host.stop()
+
+
+def loading(hosts, *options):
+    """A host in whose throw-away runner a constructor never returns."""
+    host = hosts.start(*options, queue="noop", plugins=["ctor_hangs"], wait=False)
+    wait_until(lambda: any("ctor_hangs" in command(pid) for pid in host.children()))
+    return host
+
+
+def command(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_text()
+    except FileNotFoundError:
+        return ""
+
+
+def test_signal_ends_a_start_that_waits_for_a_constructor(hosts):
+    host = loading(hosts)
+    runners = host.children()
+
+    host.signal(signal.SIGUSR1)
+    host.log.wait("state")
+    assert host.running()
+    host.signal(signal.SIGTERM)
+
+    assert host.wait() == 0, host.said()
+    assert host.log.wait("stopped") and "was not loaded" not in host.said()
+    for pid in runners:
+        wait_gone(pid)
+
+
+def test_check_that_a_signal_ends_is_no_yes(database, hosts):
+    host = loading(hosts, "--check")
+    host.signal(signal.SIGTERM)
+
+    assert host.wait() == 69
+    assert "SIGTERM came before the check had an answer" in host.said()
+
+    database.server("stop")
+    host = hosts.start("--check", "--connect-timeout", "60", queue="noop", plugins=["noop"], wait=False)
+    host.log.wait("db_unreachable")
+    host.signal(signal.SIGINT)
+    status = host.wait()
+    database.server("start")
+
+    assert status == 69
+    assert "SIGINT came before the check had an answer" in host.said()
 
 
 def test_unknown_database_ends_with_78(database, tmp_path):
