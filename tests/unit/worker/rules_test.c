@@ -1,6 +1,6 @@
 /*
- * The rules of section 4 that turn on time: when a heartbeat is withheld, when maintain() may be
- * called.
+ * What a host does by time and by room: when a heartbeat is withheld, when maintain() may be
+ * called, which results are kept while the database is away.
  */
 #include "worker/worker_private.h"
 
@@ -43,6 +43,7 @@ static void teardown(void)
 TestSuite(heartbeat, .init = setup, .fini = teardown);
 TestSuite(readiness, .init = setup, .fini = teardown);
 TestSuite(maintenance, .init = setup, .fini = teardown);
+TestSuite(results, .init = setup, .fini = teardown);
 
 static void occupy(uint32_t slots)
 {
@@ -231,4 +232,35 @@ Test(connection, deadline_grows_with_the_payload_limit)
 
     cr_assert(eq(int, connection_deadline_ms(&usual), LIMIT_DB_DEADLINE_MS));
     cr_assert(eq(int, connection_deadline_ms(&large), 200000));
+}
+
+/* What becomes of a completed task with so much output, and so much room left. */
+static enum task_verdict verdict_in_room(bool up, size_t room, size_t size)
+{
+    static struct db_claim_row row = {.flow = "f", .step = "s", .run_id = "r"};
+    struct pool_result result = {
+        .outcome = POOL_COMPLETED, .started = true, .output = "[1, 2]", .output_size = size};
+    struct task *task = task_add(&worker->tasks, &row, NULL, 0);
+
+    worker->life.state = WORKER_STOPPED; /* there is no loop to wake */
+    worker->up = up;
+    worker->tasks.result_bytes = (size_t)LIMIT_RESULTS_BUFFERED_MIB * LIMIT_MIB - room;
+    results_take(worker, task, &result);
+    task->row = NULL; /* none of the database's */
+    return task->verdict;
+}
+
+Test(results, of_256_mib_are_kept_while_the_database_is_away)
+{
+    cr_assert(eq(int, verdict_in_room(false, 6, 6), VERDICT_COMPLETED));
+}
+
+Test(results, beyond_256_mib_are_given_back_while_the_database_is_away)
+{
+    cr_assert(eq(int, verdict_in_room(false, 5, 6), VERDICT_RELEASE));
+}
+
+Test(results, beyond_256_mib_are_kept_while_the_database_takes_them)
+{
+    cr_assert(eq(int, verdict_in_room(true, 5, 6), VERDICT_COMPLETED));
 }
