@@ -1,7 +1,7 @@
 /*
- * Every bound of the host in one place. A limit that is not here does not
- * exist; each one has a test that crosses it. Sizes are bytes, times are what
- * the suffix says.
+ * Every bound on what the host takes in, keeps and shows, in one place; each has
+ * a test that crosses it. Sizes are bytes, times are what the suffix says. What
+ * one file needs for itself (a pause, a stack, a table) stands there.
  */
 #ifndef PGFLOW_BASE_LIMITS_H
 #define PGFLOW_BASE_LIMITS_H
@@ -16,6 +16,7 @@
 #define LIMIT_FUNCTION_NAME 256  /* worker_functions.function_name */
 #define LIMIT_UUID_TEXT 36       /* without the NUL */
 #define LIMIT_NEAREST_DISTANCE 3 /* edits beyond which no name is offered */
+#define LIMIT_CONFIG_FILE LIMIT_MIB
 
 /* Payloads and frames. */
 #define LIMIT_PAYLOAD_DEFAULT_MIB 16
@@ -39,6 +40,8 @@
 #define LIMIT_BATCH_DEFAULT 100 /* beyond it a claim gets no cheaper by the task */
 #define LIMIT_DB_CONNECTIONS 8
 #define LIMIT_MISSING_PAIRS_SHOWN 20
+#define LIMIT_DIFFERENCES_SHOWN 20 /* between a module and what the database has */
+#define LIMIT_QUEUES_SHOWN 20      /* in a message; of the steps of a module likewise */
 #define LIMIT_FOREIGN_IDS_SHOWN 20
 #define LIMIT_RESULTS_BUFFERED_MIB 256 /* results kept while the database is away */
 #define LIMIT_RESULTS_APART 1000       /* results it refuses that do not narrow the claims */

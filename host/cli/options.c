@@ -13,9 +13,6 @@
 #include "cli/option_value.h"
 #include "observe/listen_address.h"
 
-/* A configuration file larger than this is something else. */
-enum { CONFIG_MAX = 1024 * 1024 };
-
 /* Highest precedence first. */
 enum { LAYER_ARGUMENTS, LAYER_ENVIRONMENT, LAYER_CONFIG, LAYER_COUNT };
 
@@ -59,7 +56,7 @@ static bool read_config(struct option_layer *layers, struct error *error)
     if (config == NULL)
         return true;
 
-    buf_init(&text, CONFIG_MAX);
+    buf_init(&text, LIMIT_CONFIG_FILE);
     bool read = read_file(config->items[0], &text, error) &&
                 option_layer_read_config(&layers[LAYER_CONFIG], config->items[0], text.data, error);
     buf_free(&text);

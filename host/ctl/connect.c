@@ -39,7 +39,7 @@ static char *configured_database(const char *path, struct error *error)
     struct buf text;
     struct option_layer layer;
     char *database = NULL;
-    buf_init(&text, LIMIT_MIB);
+    buf_init(&text, LIMIT_CONFIG_FILE);
     if (option_layer_init(&layer, error)) {
         if (read_file(path, &text, error) &&
             option_layer_read_config(&layer, path, text.data, error)) {

@@ -5,12 +5,9 @@
 #include "base/buf.h"
 #include "base/text.h"
 
-/* A message shows so many queues; it must leave room for the sentence around them. */
-enum { QUEUES_SHOWN = 20 };
-
 /* The distinct queues of some modules, in the order of steps, borrowed from the registry. */
 struct queue_list {
-    const char *names[QUEUES_SHOWN];
+    const char *names[LIMIT_QUEUES_SHOWN];
     size_t count, more;
 };
 
@@ -19,7 +16,7 @@ static void add_queue(struct queue_list *list, const char *queue)
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->names[i], queue) == 0)
             return;
-    if (list->count < QUEUES_SHOWN)
+    if (list->count < LIMIT_QUEUES_SHOWN)
         list->names[list->count++] = queue;
     else
         list->more++;
@@ -43,11 +40,11 @@ static void put_queues(struct buf *text, const struct queue_list *list)
 static void put_routes(struct buf *text, const struct deployment *deployment)
 {
     buf_printf(text, "\n  %s (%s):", deployment->flow, deployment->file);
-    for (size_t i = 0; i < deployment->step_count && i < QUEUES_SHOWN; i++)
+    for (size_t i = 0; i < deployment->step_count && i < LIMIT_QUEUES_SHOWN; i++)
         buf_printf(text, "%s %s -> %s", i == 0 ? "" : ",", deployment->steps[i].slug,
                    deployment->steps[i].queue);
-    if (deployment->step_count > QUEUES_SHOWN)
-        buf_printf(text, ", and %zu more steps", deployment->step_count - QUEUES_SHOWN);
+    if (deployment->step_count > LIMIT_QUEUES_SHOWN)
+        buf_printf(text, ", and %zu more steps", deployment->step_count - LIMIT_QUEUES_SHOWN);
 }
 
 static void put_all_routes(struct buf *text, const struct registry *registry)
@@ -63,9 +60,12 @@ static void collect_queues(struct queue_list *list, const struct registry *regis
         add_queues_of(list, registry_deployment(registry, i));
 }
 
+/* So much of an error text: room is left to say that it was cut. */
+#define TEXT_MAX (LIMIT_ERROR_TEXT - 8)
+
 static bool refuse(struct error *error, int code, struct buf *text)
 {
-    (void)error_set(error, code, "%s", text->data);
+    (void)error_set(error, code, "%s%s", text->data, buf_ok(text) ? "" : " ...");
     buf_free(text);
     return false;
 }
@@ -76,7 +76,7 @@ static bool refuse_missing(const struct registry *registry, struct error *error)
     struct buf text;
 
     collect_queues(&queues, registry);
-    buf_init(&text, LIMIT_ERROR_TEXT);
+    buf_init(&text, TEXT_MAX);
     buf_printf(&text, "--queue is missing: %s; the given module%s declare%s: ",
                registry_count(registry) > 1 ? "it is needed when several modules are given"
                                             : "this flow does not keep to one queue of its own",
@@ -92,7 +92,7 @@ static bool refuse_unknown(const struct registry *registry, const char *queue, s
 
     collect_queues(&queues, registry);
     const char *near = text_nearest(queue, queues.names, queues.count);
-    buf_init(&text, LIMIT_ERROR_TEXT);
+    buf_init(&text, TEXT_MAX);
     buf_printf(&text, "--queue %s: no given module has a step on it", queue);
     if (near != NULL)
         buf_printf(&text, "; did you mean %s?", near);
@@ -140,7 +140,7 @@ bool routes_check_all_served(const struct registry *registry, struct error *erro
         if (deployment->served_count > 0)
             continue;
         add_queues_of(&queues, deployment);
-        buf_init(&text, LIMIT_ERROR_TEXT);
+        buf_init(&text, TEXT_MAX);
         buf_printf(&text, "%s: flow %s has no step on queue %s; its queues: ", deployment->file,
                    deployment->flow, registry_queue(registry));
         put_queues(&text, &queues);

@@ -8,7 +8,6 @@
 #include "observe/log.h"
 #include "worker/worker_private.h"
 
-enum { DIFFERENCES_SHOWN = 20 };
 /* What a list keeps free at its end, for the number of those that are not shown. */
 enum { REST_ROOM = 32 };
 
@@ -37,7 +36,8 @@ static void put_lines(struct buf *text, const struct db_texts *items)
 {
     size_t shown = 0;
 
-    while (shown < items->count && shown < DIFFERENCES_SHOWN && put_line(text, items->items[shown]))
+    while (shown < items->count && shown < LIMIT_DIFFERENCES_SHOWN &&
+           put_line(text, items->items[shown]))
         shown++;
     put_rest(text, items->count, shown);
 }

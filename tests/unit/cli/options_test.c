@@ -269,6 +269,23 @@ Test(options, refuse_what_cannot_be_read)
     assert_refused("cannot open '/nowhere/at/all': No such file");
 }
 
+Test(options, config_of_more_than_1_mib_is_refused)
+{
+    char *text = calloc(1, LIMIT_CONFIG_FILE + 2);
+    memset(text, '\n', LIMIT_CONFIG_FILE);
+    char *path = config_file(text);
+    cr_assert(not(READ(no_environment, "--config", path)));
+    assert_refused("no module given");
+    unlink(path);
+
+    text[LIMIT_CONFIG_FILE] = '\n';
+    path = config_file(text);
+    cr_assert(not(READ(no_environment, "--config", path)));
+    assert_refused("longer than 1 MiB");
+    unlink(path);
+    free(text);
+}
+
 Test(options, a_url_in_the_wrong_place_is_not_shown)
 {
     cr_assert(not(READ(no_environment, "--plugin", "--database", "postgres://u:s3cret@h/d")));

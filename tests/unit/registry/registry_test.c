@@ -1,3 +1,4 @@
+#include "base/buf.h"
 #include "registry/registry.h"
 
 #include <criterion/criterion.h>
@@ -151,6 +152,43 @@ Test(registry, queue_like_no_declared_one_is_told_of_the_literals)
     assert_refused(ERROR_USAGE,
                    "no given module has a step on it; declared queues: classify_threads, "
                    "slack_alerts");
+}
+
+/* A routed flow of many steps, each on a queue of its own; the names end in 10, 11 and so on. */
+static void add_wide(const char *step, const char *queue, int steps)
+{
+    struct buf text;
+
+    buf_init(&text, LIMIT_MIB);
+    buf_puts(&text,
+             "{\"flowSlug\":\"wide\",\"alias\":\"wide\",\"queueMode\":\"routed\",\"steps\":[");
+    for (int i = 10; i < 10 + steps; i++)
+        buf_printf(&text, "%s{\"slug\":\"%s%d\",\"queue\":\"%s%d\"}", i == 10 ? "" : ",", step, i,
+                   queue, i);
+    buf_puts(&text, "]}");
+    cr_assert(add("./wide.so", text.data), "%s", error.text);
+    buf_free(&text);
+}
+
+Test(registry, error_shows_twenty_queues_and_steps_and_says_that_there_are_more)
+{
+    add_wide("s", "q", 25);
+
+    cr_assert(not(registry_bind_queue(registry, "zzzzzz", &error)));
+
+    assert_refused(ERROR_USAGE, "q28, q29, ...\n");
+    assert_refused(ERROR_USAGE, "s29 -> q29, and 5 more steps");
+    cr_assert(eq(ptr, strstr(error.text, "q30"), NULL), "%s", error.text);
+}
+
+Test(registry, error_that_names_more_than_fits_says_that_it_was_cut)
+{
+    char step[126] = "", queue[45] = "";
+    add_wide(memset(step, 's', sizeof step - 1), memset(queue, 'q', sizeof queue - 1), 25);
+
+    cr_assert(not(registry_bind_queue(registry, "zzzzzz", &error)));
+
+    cr_assert(eq(str, strrchr(error.text, ' '), " ..."), "%s", error.text);
 }
 
 Test(registry, refuses_module_without_a_step_on_the_queue)
