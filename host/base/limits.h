@@ -53,6 +53,8 @@
 
 /* HTTP, with --metrics-listen. */
 #define LIMIT_HTTP_CONNECTIONS 32
+/* With those that are dropped and not closed yet. */
+#define LIMIT_HTTP_DESCRIPTORS (2 * LIMIT_HTTP_CONNECTIONS)
 #define LIMIT_HTTP_REQUEST (16 * LIMIT_KIB) /* memory of a connection: its headers and ours */
 #define LIMIT_HTTP_BODY (8 * LIMIT_MIB)     /* of an answer; beyond it: 500 */
 #define LIMIT_HTTP_IDLE_S 5                 /* without a byte in either direction */

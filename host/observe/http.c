@@ -2,22 +2,114 @@
 
 #include <errno.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "observe/http_host.h"
 #include "observe/listen_address.h"
+#include "observe/listen_socket.h"
+
+/* After an accept that failed for want of a descriptor that nothing here could give back. */
+#define PAUSE_MS 1000
+
+enum { HANDLES = 4 };
+
+struct connection {
+    struct connection *prev, *next; /* NULL both ways: not in the list */
+    int fd;                         /* libmicrohttpd's, open as long as this is */
+};
 
 struct http_server {
     struct MHD_Daemon *daemon;
-    uv_poll_t poll;   /* on the daemon's epoll descriptor */
-    uv_timer_t timer; /* for connections that are idle for too long */
+    int listener;
+    uv_poll_t accepting; /* on the listener */
+    uv_poll_t serving;   /* on the daemon's epoll descriptor */
+    uv_timer_t idle;     /* for connections that say nothing for too long */
+    uv_timer_t pause;    /* of accepting */
+    uv_handle_t *handles[HANDLES];
     int handles_open;
+    /* In the order of their last answers: the first has gone without one for the longest. */
+    struct connection connections;
+    unsigned connection_count;
+    bool is_local; /* nothing outside of this machine reaches it */
     http_answer answer;
     void *ctx;
 };
+
+/* ---- Connections ---- */
+
+static void list_remove(struct http_server *server, struct connection *connection)
+{
+    if (connection->next == NULL)
+        return;
+    connection->prev->next = connection->next;
+    connection->next->prev = connection->prev;
+    connection->prev = connection->next = NULL;
+    server->connection_count--;
+}
+
+static void list_append(struct http_server *server, struct connection *connection)
+{
+    struct connection *head = &server->connections;
+
+    connection->next = head;
+    connection->prev = head->prev;
+    head->prev->next = connection;
+    head->prev = connection;
+    server->connection_count++;
+}
+
+/* Its descriptor belongs to the daemon, which sees the end of the stream in its next run. False:
+ * there is none. */
+static bool drop_oldest(struct http_server *server)
+{
+    struct connection *oldest = server->connections.next;
+
+    if (oldest == &server->connections)
+        return false;
+    list_remove(server, oldest);
+    (void)shutdown(oldest->fd, SHUT_RDWR);
+    return true;
+}
+
+static void on_connection(void *cls, struct MHD_Connection *connection, void **own,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct http_server *server = cls;
+    struct connection *record = *own;
+
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        record = info != NULL ? calloc(1, sizeof *record) : NULL;
+        if (record == NULL)
+            return; /* served, and bounded by the daemon's own limit */
+        record->fd = info->connect_fd;
+        list_append(server, record);
+        *own = record;
+    } else if (record != NULL) {
+        list_remove(server, record);
+        free(record);
+        *own = NULL;
+    }
+}
+
+static void on_answered(void *cls, struct MHD_Connection *connection, void **seen,
+                        enum MHD_RequestTerminationCode how)
+{
+    struct http_server *server = cls;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct connection *record = info != NULL ? info->socket_context : NULL;
+
+    (void)seen;
+    if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK || record == NULL || record->next == NULL)
+        return;
+    list_remove(server, record);
+    list_append(server, record);
+}
 
 /* ---- Requests ---- */
 
@@ -37,17 +129,25 @@ static struct MHD_Response *make_response(struct http_response *answer)
     (void)MHD_add_response_header(response, "Content-Type", answer->content_type);
     (void)MHD_add_response_header(response, "Content-Security-Policy", answer->policy);
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    (void)MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
     (void)MHD_add_response_header(response, "Cache-Control", "no-store");
     if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
         (void)MHD_add_response_header(response, "Allow", "GET, HEAD");
     return response;
 }
 
+static void say(struct http_response *answer, const char *text)
+{
+    answer->content_type = "text/plain; charset=utf-8";
+    buf_clear(&answer->body);
+    buf_puts(&answer->body, text);
+}
+
 static enum MHD_Result send_answer(struct MHD_Connection *connection, struct http_response *answer)
 {
     if (!buf_ok(&answer->body)) {
         answer->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
-        buf_clear(&answer->body);
+        say(answer, "The answer would be longer than this host may give.\n");
     }
     struct MHD_Response *response = make_response(answer);
     enum MHD_Result sent = MHD_NO;
@@ -60,8 +160,40 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct htt
     return sent;
 }
 
-/* The first call has the headers only; a method that we do not serve is answered there, so that no
- * body is read. MHD_NO closes the connection. The parameters are libmicrohttpd's. */
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* True when it is refused, whatever it asks for. */
+static bool refuse(const struct http_server *server, struct MHD_Connection *connection,
+                   const char *method, struct http_response *answer)
+{
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
+        answer->status = MHD_HTTP_METHOD_NOT_ALLOWED;
+        say(answer, "There is GET and HEAD.\n");
+    } else if (server->is_local && !http_host_is_local(header(connection, MHD_HTTP_HEADER_HOST))) {
+        answer->status = MHD_HTTP_MISDIRECTED_REQUEST;
+        say(answer, "This address is for this machine alone: ask for it by its number, or as "
+                    "localhost. A proxy has to send one of them as Host.\n");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The daemon takes an answer before a body or after it, and nobody here reads one. */
+static bool has_body(struct MHD_Connection *connection)
+{
+    const char *length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+    return header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL ||
+           (length != NULL && strspn(length, "0") != strlen(length));
+}
+
+/* The first call has the headers only; what is refused, and what comes with a body, is answered
+ * there, and its connection ends with it. MHD_NO closes the connection at once. The parameters are
+ * libmicrohttpd's. */
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *path,
                                   const char *method, const char *version, const char *upload,
                                   /* NOLINTNEXTLINE(readability-non-const-parameter) */
@@ -77,11 +209,9 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     (void)upload;
     (void)upload_size;
     buf_init(&answer.body, LIMIT_HTTP_BODY);
-    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
-        answer.status = MHD_HTTP_METHOD_NOT_ALLOWED;
+    if (refuse(server, connection, method, &answer))
         return send_answer(connection, &answer);
-    }
-    if (*seen == NULL) {
+    if (*seen == NULL && !has_body(connection)) {
         *seen = &headers_seen;
         return MHD_YES;
     }
@@ -91,98 +221,119 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 
 /* ---- The loop ---- */
 
-static void on_timer(uv_timer_t *timer);
+static void on_idle(uv_timer_t *timer);
 
-static unsigned connections(const struct http_server *server)
-{
-    const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
-
-    return info != NULL ? info->num_connections : 0;
-}
-
-/* At its limit the daemon does not listen; it takes that up again at the beginning of a run only,
- * and no event would bring about the one after a connection has ended. */
 static void run(struct http_server *server)
 {
     MHD_UNSIGNED_LONG_LONG ms = 0;
-    bool was_full = connections(server) >= LIMIT_HTTP_CONNECTIONS;
 
     (void)MHD_run(server->daemon);
-    if (was_full && connections(server) < LIMIT_HTTP_CONNECTIONS)
-        (void)MHD_run(server->daemon);
     if (MHD_get_timeout(server->daemon, &ms) == MHD_YES)
-        (void)uv_timer_start(&server->timer, on_timer, ms, 0);
+        (void)uv_timer_start(&server->idle, on_idle, ms, 0);
     else
-        (void)uv_timer_stop(&server->timer);
+        (void)uv_timer_stop(&server->idle);
 }
 
-static void on_timer(uv_timer_t *timer)
+static void on_idle(uv_timer_t *timer)
 {
     run(timer->data);
 }
 
-static void on_poll(uv_poll_t *poll, int status, int events)
+static void on_serving(uv_poll_t *poll, int status, int events)
 {
     (void)status;
     (void)events;
     run(poll->data);
 }
 
+static void on_accepting(uv_poll_t *poll, int status, int events);
+
+static void on_pause_over(uv_timer_t *timer)
+{
+    struct http_server *server = timer->data;
+
+    (void)uv_poll_start(&server->accepting, UV_READABLE, on_accepting);
+}
+
+/* What waits stays readable, so that going on would be a busy loop. */
+static void pause_accepting(struct http_server *server)
+{
+    (void)uv_poll_stop(&server->accepting);
+    (void)uv_timer_start(&server->pause, on_pause_over, PAUSE_MS, 0);
+}
+
+static void take(struct http_server *server, int fd, const struct sockaddr *from, socklen_t size)
+{
+    if (server->connection_count >= LIMIT_HTTP_CONNECTIONS)
+        (void)drop_oldest(server);
+    /* Closes the descriptor when it cannot take it. */
+    (void)MHD_add_connection(server->daemon, fd, from, size);
+}
+
+/* As many as are dropped at the most: the daemon has room for so many that are not closed yet.
+ * Without a free descriptor accept4 fails even when nobody waits, so only the first one tells. */
+static void on_accepting(uv_poll_t *poll, int status, int events)
+{
+    struct http_server *server = poll->data;
+
+    (void)status;
+    (void)events;
+    for (int i = 0; i < LIMIT_HTTP_CONNECTIONS; i++) {
+        struct sockaddr_storage from = {0};
+        struct sockaddr *name = (struct sockaddr *)&from;
+        socklen_t size = sizeof from;
+        int fd = accept4(server->listener, name, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        bool is_short = fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED;
+        if (i == 0 && is_short && !drop_oldest(server))
+            pause_accepting(server);
+        if (fd < 0)
+            break;
+        take(server, fd, name, size);
+    }
+    run(server);
+}
+
 /* ---- Opening and closing ---- */
 
-static int listen_on(struct listen_address *address, struct error *error)
+static struct MHD_Daemon *start_daemon(struct http_server *server)
 {
-    const int on = 1;
-    char text[LISTEN_ADDRESS_TEXT];
-    int family = address->socket.ss_family;
-    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const struct sockaddr *name = (const struct sockaddr *)&address->socket;
-
-    listen_address_print(address, text);
-    if (fd < 0) {
-        (void)error_set(error, ERROR_CONFIG, "%s: cannot make a socket: %s", text, strerror(errno));
-        return -1;
-    }
-    /* So that a restarted host gets its port while old connections linger. */
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (family == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    if (bind(fd, name, address->size) == 0 && listen(fd, LIMIT_HTTP_CONNECTIONS) == 0 &&
-        getsockname(fd, (struct sockaddr *)&address->socket, &address->size) == 0)
-        return fd;
-    (void)error_set(error, ERROR_CONFIG, "cannot listen on %s: %s%s", text, strerror(errno),
-                    errno == EADDRINUSE      ? "; give each host of this machine a port of its own"
-                    : errno == EADDRNOTAVAIL ? "; give an address that this machine has"
-                    : errno == EACCES        ? "; give a port above 1023"
-                                             : "");
-    close(fd);
-    return -1;
+    return MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, on_request,
+                            server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)LIMIT_HTTP_DESCRIPTORS,
+                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LIMIT_HTTP_REQUEST,
+                            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)LIMIT_HTTP_IDLE_S,
+                            MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
+                            MHD_OPTION_NOTIFY_COMPLETED, on_answered, server,
+                            MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 }
 
-/* The socket is the daemon's from here on, also when it cannot be started. */
-static struct MHD_Daemon *start_daemon(struct http_server *server, int fd)
+static void own_handle(struct http_server *server, uv_handle_t *handle)
 {
-    return MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, server,
-                            MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-                            (unsigned)LIMIT_HTTP_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                            (size_t)LIMIT_HTTP_REQUEST, MHD_OPTION_CONNECTION_TIMEOUT,
-                            (unsigned)LIMIT_HTTP_IDLE_S, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-                            MHD_OPTION_END);
+    handle->data = server;
+    server->handles[server->handles_open++] = handle;
 }
 
-static bool watch(struct http_server *server, uv_loop_t *loop)
+static bool watch(struct http_server *server, uv_loop_t *loop, uv_poll_t *poll, int fd,
+                  uv_poll_cb on_readable)
 {
+    if (uv_poll_init(loop, poll, fd) != 0)
+        return false;
+    own_handle(server, (uv_handle_t *)poll);
+    return uv_poll_start(poll, UV_READABLE, on_readable) == 0;
+}
+
+static bool start(struct http_server *server, uv_loop_t *loop)
+{
+    server->daemon = start_daemon(server);
+    if (server->daemon == NULL)
+        return false;
     const union MHD_DaemonInfo *info =
         MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-
-    if (info == NULL || uv_poll_init(loop, &server->poll, info->epoll_fd) != 0)
-        return false;
-    server->poll.data = server;
-    (void)uv_timer_init(loop, &server->timer);
-    server->timer.data = server;
-    server->handles_open = 2;
-    return uv_poll_start(&server->poll, UV_READABLE, on_poll) == 0;
+    (void)uv_timer_init(loop, &server->idle);
+    own_handle(server, (uv_handle_t *)&server->idle);
+    (void)uv_timer_init(loop, &server->pause);
+    own_handle(server, (uv_handle_t *)&server->pause);
+    return info != NULL && watch(server, loop, &server->serving, info->epoll_fd, on_serving) &&
+           watch(server, loop, &server->accepting, server->listener, on_accepting);
 }
 
 struct http_server *http_server_open(uv_loop_t *loop, struct listen_address *address,
@@ -196,10 +347,11 @@ struct http_server *http_server_open(uv_loop_t *loop, struct listen_address *add
     }
     server->answer = answer;
     server->ctx = ctx;
-    int fd = listen_on(address, error);
-    if (fd >= 0) {
-        server->daemon = start_daemon(server, fd);
-        if (server->daemon != NULL && watch(server, loop))
+    server->is_local = listen_address_is_loopback(address);
+    server->connections.prev = server->connections.next = &server->connections;
+    server->listener = listen_socket_open(address, LIMIT_HTTP_CONNECTIONS, error);
+    if (server->listener >= 0) {
+        if (start(server, loop))
             return server;
         (void)error_set(error, ERROR_INTERNAL, "cannot start the HTTP server");
     }
@@ -215,18 +367,18 @@ static void on_closed(uv_handle_t *handle)
         free(server);
 }
 
-/* The watcher goes first: the daemon closes the descriptor under it. */
+/* The watchers go first: the descriptors under them are closed here. */
 void http_server_close(struct http_server *server)
 {
     if (server == NULL)
         return;
-    if (server->handles_open > 0) {
-        uv_close((uv_handle_t *)&server->poll, on_closed);
-        uv_close((uv_handle_t *)&server->timer, on_closed);
-    }
+    for (int i = 0; i < server->handles_open; i++)
+        uv_close(server->handles[i], on_closed);
     if (server->daemon != NULL)
         MHD_stop_daemon(server->daemon);
     server->daemon = NULL;
+    if (server->listener >= 0)
+        close(server->listener);
     if (server->handles_open == 0)
         free(server);
 }

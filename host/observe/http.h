@@ -3,8 +3,11 @@
  * only answers GET and HEAD, from memory, at once; a client that is slow to send or to read costs
  * its own connection and never the loop.
  *
- * Bounds: LIMIT_HTTP_CONNECTIONS at a time (further ones wait in the kernel's queue),
- * LIMIT_HTTP_REQUEST bytes of a request, LIMIT_HTTP_IDLE_S without a byte.
+ * Bounds: LIMIT_HTTP_CONNECTIONS at a time, LIMIT_HTTP_REQUEST bytes of a request,
+ * LIMIT_HTTP_IDLE_S without a byte. One connection more takes the place of the one that has gone
+ * without an answer for the longest: whatever clients do, the next probe is answered.
+ *
+ * An address of this machine alone answers who asks for it by number or as localhost (http_host.h).
  */
 #ifndef PGFLOW_OBSERVE_HTTP_H
 #define PGFLOW_OBSERVE_HTTP_H

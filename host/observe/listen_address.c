@@ -64,8 +64,21 @@ bool listen_address_parse(const char *text, struct listen_address *address, stru
     return parse(text, address) ||
            error_set(error, ERROR_USAGE,
                      "'%s' is no numeric address with a port; give 127.0.0.1:9187 for this machine "
-                     "alone, 0.0.0.0:9187 for every address of it, [::1]:9187 for IPv6",
+                     "alone, 0.0.0.0:9187 or [::]:9187 for every address of it",
                      text_shown(text));
+}
+
+bool listen_address_is_loopback(const struct listen_address *address)
+{
+    if (address->socket.ss_family == AF_INET6) {
+        struct sockaddr_in6 in;
+        memcpy(&in, &address->socket, sizeof in);
+        return IN6_IS_ADDR_LOOPBACK(&in.sin6_addr) ||
+               (IN6_IS_ADDR_V4MAPPED(&in.sin6_addr) && in.sin6_addr.s6_addr[12] == IN_LOOPBACKNET);
+    }
+    struct sockaddr_in in;
+    memcpy(&in, &address->socket, sizeof in);
+    return ntohl(in.sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
 }
 
 void listen_address_print(const struct listen_address *address, char *text)

@@ -22,6 +22,9 @@ enum { LISTEN_ADDRESS_TEXT = 64 };
 bool listen_address_parse(const char *text, struct listen_address *address,
                           struct error *error) MUST_CHECK;
 
+/* Nothing outside of this machine reaches it. */
+bool listen_address_is_loopback(const struct listen_address *address);
+
 /* As it is parsed; `text` has LISTEN_ADDRESS_TEXT bytes. */
 void listen_address_print(const struct listen_address *address, char *text);
 

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 /* Standard ones, loop, log, modules, connections, and the number that pgflow-runner is moved to. */
-enum { OWN = 128, A_RUNNER = 4, HTTP = LIMIT_HTTP_CONNECTIONS + 2 };
+enum { OWN = 128, A_RUNNER = 4, HTTP = LIMIT_HTTP_DESCRIPTORS + 2 };
 
 static rlim_t wanted_descriptors(const struct settings *settings)
 {

@@ -8,8 +8,10 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { TURNS = 3000, TURN_MS = 10 };
@@ -127,11 +129,66 @@ Test(http, another_path_is_not_found)
 
 Test(http, other_methods_are_refused_before_their_body_is_read)
 {
-    char *heard = ask("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n");
+    char *heard = ask("POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n");
 
     expect(heard, " 405 ");
     expect(heard, "\r\nAllow: GET, HEAD\r\n");
     cr_assert(zero(uint, asked));
+}
+
+Test(http, a_get_with_a_body_is_answered_without_reading_it)
+{
+    const char *bodies[] = {"Content-Length: 1000000000\r\n\r\nh", "Content-Length: 5\r\n\r\nhello",
+                            "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+                            "Expect: 100-continue\r\nContent-Length: 5\r\n\r\n"};
+
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        char request[200];
+        snprintf(request, sizeof request, "GET /x HTTP/1.1\r\nHost: localhost\r\n%s", bodies[i]);
+        char *heard = ask(request);
+        expect(heard, "HTTP/1.1 200 OK\r\n");
+        expect(heard, "\r\n\r\nbbb");
+    }
+}
+
+Test(http, a_site_whose_name_leads_to_this_machine_reads_nothing)
+{
+    char *heard = ask("GET /x HTTP/1.0\r\nHost: rebound.example:9187\r\n\r\n");
+
+    expect(heard, " 421 ");
+    expect(heard, "localhost");
+    cr_assert(zero(uint, asked));
+    expect(ask("GET /x HTTP/1.0\r\nHost: 127.0.0.1:9187\r\n\r\n"), " 200 OK\r\n");
+}
+
+static void listen_elsewhere(const char *where)
+{
+    http_server_close(server);
+    cr_assert(listen_address_parse(where, &address, &error));
+    server = http_server_open(&loop, &address, answer, NULL, &error);
+    cr_assert(ne(ptr, server, NULL), "%s", error.text);
+}
+
+Test(http, an_address_for_other_machines_goes_by_any_name)
+{
+    listen_elsewhere("0.0.0.0:0");
+
+    expect(ask("GET /x HTTP/1.0\r\nHost: worker-1.example:9187\r\n\r\n"), " 200 OK\r\n");
+}
+
+Test(http, every_address_of_ipv6_is_every_address_of_ipv4_too)
+{
+    int probe = socket(AF_INET6, SOCK_STREAM, 0);
+    if (probe < 0)
+        cr_skip_test("this machine has no IPv6");
+    close(probe);
+    listen_elsewhere("[::]:0");
+    char text[LISTEN_ADDRESS_TEXT], four[LISTEN_ADDRESS_TEXT];
+    listen_address_print(&address, text);
+    snprintf(four, sizeof four, "127.0.0.1%s", strrchr(text, ':'));
+    cr_assert(listen_address_parse(four, &address, &error));
+
+    expect(ask("GET /x HTTP/1.0\r\n\r\n"), " 200 OK\r\n");
 }
 
 Test(http, a_request_over_its_limit_is_refused)
@@ -157,6 +214,7 @@ Test(http, a_body_over_its_limit_is_an_error_and_no_half_body)
 
     char *heard = ask("GET /x HTTP/1.0\r\n\r\n");
     expect(heard, " 500 ");
+    expect(heard, "longer than this host may give");
     cr_assert(eq(ptr, strstr(heard, "bbb"), NULL));
 }
 
@@ -184,25 +242,116 @@ Test(http, slow_clients_hold_up_nobody)
     close(not_reading);
 }
 
-Test(http, a_connection_over_the_limit_is_served_when_another_one_ends)
+/* All places are taken by clients that were answered once and keep their connection. */
+static void fill(int held[LIMIT_HTTP_CONNECTIONS])
+{
+    for (int i = 0; i < LIMIT_HTTP_CONNECTIONS; i++) {
+        held[i] = client();
+        say(held[i], "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        expect(hear(held[i], "bbb"), " 200 OK");
+    }
+}
+
+static void close_all(const int held[LIMIT_HTTP_CONNECTIONS])
+{
+    for (int i = 0; i < LIMIT_HTTP_CONNECTIONS; i++)
+        close(held[i]);
+}
+
+Test(http, a_client_is_served_though_all_places_are_held_by_requests_that_never_end)
 {
     int held[LIMIT_HTTP_CONNECTIONS];
     for (int i = 0; i < LIMIT_HTTP_CONNECTIONS; i++) {
         held[i] = client();
-        say(held[i], "GET /x HTTP/1.1\r\nHost: a\r\n\r\n");
-        expect(hear(held[i], "bbb"), " 200 OK");
+        say(held[i], "GET /x HTTP/1.1\r\nA: ");
+        uv_run(&loop, UV_RUN_ONCE);
     }
-    int one_more = client();
-    say(one_more, "GET /x HTTP/1.0\r\n\r\n");
+
+    expect(ask("GET /x HTTP/1.0\r\n\r\n"), "\r\n\r\nbbb");
+    cr_assert(eq(ptr, hear(held[0], NULL), NULL), "the first one was answered");
+    say(held[1], "a\r\nHost: localhost\r\n\r\n");
+    expect(hear(held[1], "bbb"), " 200 OK");
+    close_all(held);
+}
+
+Test(http, the_place_of_a_new_client_is_that_of_the_one_answered_longest_ago)
+{
+    int held[LIMIT_HTTP_CONNECTIONS];
+    fill(held);
+    say(held[0], "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    expect(hear(held[0], "bbb"), " 200 OK");
+
+    expect(ask("GET /x HTTP/1.0\r\n\r\n"), "\r\n\r\nbbb");
+    cr_assert(eq(ptr, hear(held[1], NULL), NULL));
+    say(held[0], "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    expect(hear(held[0], "bbb"), " 200 OK");
+    close_all(held);
+}
+
+Test(http, a_crowd_at_once_is_bounded_and_served)
+{
+    int held[LIMIT_HTTP_CONNECTIONS], crowd[LIMIT_HTTP_CONNECTIONS];
+    fill(held);
+    for (int i = 0; i < LIMIT_HTTP_CONNECTIONS; i++) {
+        crowd[i] = client();
+        say(crowd[i], "GET /x HTTP/1.0\r\n\r\n");
+    }
+
+    for (int i = 0; i < LIMIT_HTTP_CONNECTIONS; i++)
+        expect(hear(crowd[i], NULL), "\r\n\r\nbbb");
+    close_all(held);
+    close_all(crowd);
+}
+
+static void limit_descriptors(rlim_t number)
+{
+    struct rlimit limit;
+
+    cr_assert(zero(int, getrlimit(RLIMIT_NOFILE, &limit)));
+    limit.rlim_cur = number;
+    cr_assert(zero(int, setrlimit(RLIMIT_NOFILE, &limit)));
+}
+
+/* A connection waits in the kernel's queue while nothing can be opened. */
+static int connect_without_descriptors(struct rlimit *before)
+{
+    int waiting = client();
+    int lowest_free = dup(waiting);
+
+    cr_assert(zero(int, getrlimit(RLIMIT_NOFILE, before)));
+    close(lowest_free);
+    limit_descriptors((rlim_t)lowest_free);
+    say(waiting, "GET /x HTTP/1.0\r\n\r\n");
+    return waiting;
+}
+
+Test(http, a_shortage_of_descriptors_is_waited_out_without_a_busy_loop)
+{
+    struct rlimit before;
+    int waiting = connect_without_descriptors(&before);
+
     for (int turn = 0; turn < 20; turn++)
         uv_run(&loop, UV_RUN_NOWAIT);
-    cr_assert(eq(uint, asked, LIMIT_HTTP_CONNECTIONS));
+    cr_assert(zero(uint, asked));
+    cr_assert(gt(int, uv_backend_timeout(&loop), 0), "the loop would not sleep");
 
-    close(held[0]);
-    expect(hear(one_more, NULL), "\r\n\r\nbbb");
-    close(one_more);
-    for (int i = 1; i < LIMIT_HTTP_CONNECTIONS; i++)
-        close(held[i]);
+    limit_descriptors(before.rlim_cur);
+    expect(hear(waiting, NULL), "\r\n\r\nbbb");
+    close(waiting);
+}
+
+Test(http, a_shortage_of_descriptors_costs_the_connection_answered_longest_ago)
+{
+    struct rlimit before;
+    int kept = client();
+    say(kept, "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    expect(hear(kept, "bbb"), " 200 OK");
+    int waiting = connect_without_descriptors(&before);
+
+    expect(hear(waiting, NULL), "\r\n\r\nbbb");
+    limit_descriptors(before.rlim_cur);
+    close(waiting);
+    close(kept);
 }
 
 Test(http, a_client_that_says_nothing_is_dropped)

@@ -33,6 +33,24 @@ Test(listen_address, anything_else_is_refused_with_what_would_be_right)
     }
 }
 
+Test(listen_address, what_this_machine_alone_reaches_is_known)
+{
+    const struct {
+        const char *text;
+        bool is_loopback;
+    } cases[] = {
+        {"127.0.0.1:1", true},          {"127.9.0.1:1", true}, {"[::1]:1", true},
+        {"[::ffff:127.0.0.1]:1", true}, {"0.0.0.0:1", false},  {"[::]:1", false},
+        {"128.0.0.1:1", false},         {"10.0.0.1:1", false}, {"[::ffff:10.0.0.1]:1", false},
+        {"[fe80::1]:1", false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cr_assert(listen_address_parse(cases[i].text, &address, &error), "%s", cases[i].text);
+        cr_assert(eq(int, listen_address_is_loopback(&address), cases[i].is_loopback), "%s",
+                  cases[i].text);
+    }
+}
+
 Test(listen_address, a_host_longer_than_any_address_is_refused)
 {
     char text[300];
