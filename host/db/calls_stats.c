@@ -6,10 +6,31 @@
 
 #include <stdlib.h>
 
+/* Rows of `size` bytes as `read` finds them in the result, to be freed; with one behind them, so
+ * that none is no failure. NULL: `answer` says why; else it is the call's own. */
+static void *take_rows(const PGresult *result, size_t size,
+                       bool (*read)(const PGresult *result, void *rows),
+                       const struct db_status *status, struct db_status *answer)
+{
+    *answer = *status;
+    if (!result)
+        return NULL;
+    void *rows = calloc((size_t)PQntuples(result) + 1, size);
+    if (!rows) {
+        *answer = result_no_memory(status);
+    } else if (!read(result, rows)) {
+        *answer = result_mismatch(status);
+        free(rows);
+        rows = NULL;
+    }
+    return rows;
+}
+
 /* ---- queue_stats ---- */
 
-static bool read_queue_stats(const PGresult *result, struct db_queue_stats_row *rows)
+static bool read_queue_stats(const PGresult *result, void *into)
 {
+    struct db_queue_stats_row *rows = into;
     static const char *const names[] = {"flow_slug", "step_slug", "depth", "started", "oldest_ms"};
     int columns[5];
 
@@ -29,17 +50,12 @@ static bool read_queue_stats(const PGresult *result, struct db_queue_stats_row *
 
 static void answer_queue_stats(struct call *call, const struct db_status *status, PGresult *result)
 {
-    db_queue_stats_done done = (db_queue_stats_done)call->done;
-    if (!result) {
-        done(call->ctx, status, NULL);
-        return;
-    }
-    size_t count = (size_t)PQntuples(result);
-    struct db_queue_stats_row *rows = calloc(count + 1, sizeof(*rows));
-    struct db_queue_stats stats = {.rows = rows, .count = count};
-    struct db_status failure = rows ? result_mismatch(status) : result_no_memory(status);
-    bool read = rows && read_queue_stats(result, rows);
-    done(call->ctx, read ? status : &failure, read ? &stats : NULL);
+    struct db_status answer;
+    struct db_queue_stats_row *rows =
+        take_rows(result, sizeof(*rows), read_queue_stats, status, &answer);
+    struct db_queue_stats stats = {.rows = rows, .count = rows ? (size_t)PQntuples(result) : 0};
+
+    ((db_queue_stats_done)call->done)(call->ctx, &answer, rows ? &stats : NULL);
     free(rows);
 }
 
@@ -58,8 +74,9 @@ void db_queue_stats(struct db *db, const char *queue, db_queue_stats_done done, 
 
 /* ---- draining_runs ---- */
 
-static bool read_drain(const PGresult *result, struct db_drain_row *rows)
+static bool read_drain(const PGresult *result, void *into)
 {
+    struct db_drain_row *rows = into;
     static const char *const names[] = {"flow_slug", "is_active", "started_runs"};
     int columns[3];
 
@@ -77,17 +94,11 @@ static bool read_drain(const PGresult *result, struct db_drain_row *rows)
 
 static void answer_drain(struct call *call, const struct db_status *status, PGresult *result)
 {
-    db_drain_done done = (db_drain_done)call->done;
-    if (!result) {
-        done(call->ctx, status, NULL);
-        return;
-    }
-    size_t count = (size_t)PQntuples(result);
-    struct db_drain_row *rows = calloc(count + 1, sizeof(*rows));
-    struct db_drain drain = {.rows = rows, .count = count};
-    struct db_status failure = rows ? result_mismatch(status) : result_no_memory(status);
-    bool read = rows && read_drain(result, rows);
-    done(call->ctx, read ? status : &failure, read ? &drain : NULL);
+    struct db_status answer;
+    struct db_drain_row *rows = take_rows(result, sizeof(*rows), read_drain, status, &answer);
+    struct db_drain drain = {.rows = rows, .count = rows ? (size_t)PQntuples(result) : 0};
+
+    ((db_drain_done)call->done)(call->ctx, &answer, rows ? &drain : NULL);
     free(rows);
 }
 

@@ -20,7 +20,6 @@ struct module_file {
     struct module_store *store;
     char *path;      /* as given */
     char *open_path; /* never a bare name */
-    char *real_path;
     char *copy_path;
     char *libraries[LIMIT_MODULE_LIBRARIES + 1]; /* copies, NULL-terminated */
     char sha256[DIGEST_HEX + 1];
@@ -79,11 +78,10 @@ static bool read_source(struct module_file *file, struct opening *opening, struc
         !compute_copy_digest(opening, file->sha256, error))
         return false;
     memcpy(file->build_id, image.build_id, sizeof file->build_id);
-    file->real_path = strdup(opening->bytes.real_path);
     file->device = opening->bytes.about.st_dev;
     file->inode = opening->bytes.about.st_ino;
     file->seen = opening->bytes.about;
-    return file->real_path != NULL || error_out_of_memory(error);
+    return true;
 }
 
 static bool make_path(char **out, const struct module_store *store, const char *digest,
@@ -195,7 +193,6 @@ void module_file_close(struct module_file *file)
         free(file->libraries[i]);
     free(file->path);
     free(file->open_path);
-    free(file->real_path);
     free(file->copy_path);
     free(file->descriptor);
     free(file);
@@ -204,11 +201,6 @@ void module_file_close(struct module_file *file)
 const char *module_file_path(const struct module_file *file)
 {
     return file->path;
-}
-
-const char *module_file_real_path(const struct module_file *file)
-{
-    return file->real_path;
 }
 
 const char *module_file_copy_path(const struct module_file *file)

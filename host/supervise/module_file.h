@@ -82,7 +82,6 @@ void module_file_close(struct module_file *file);
 
 /* All borrowed until module_file_close. */
 const char *module_file_path(const struct module_file *file);      /* as given */
-const char *module_file_real_path(const struct module_file *file); /* absolute, links resolved */
 const char *module_file_copy_path(const struct module_file *file); /* what runners load */
 const char *module_file_sha256(const struct module_file *file);    /* 64 hex digits: of the file */
 const char *module_file_build_id(const struct module_file *file);  /* hex; "" when it has none */

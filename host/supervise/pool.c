@@ -34,8 +34,6 @@ void pool_emit(struct pool_module *module, const char *name, int level,
 
 void pool_finish_task(struct pool *pool, struct pool_task *task, struct pool_result *result)
 {
-    if (task->state == TASK_RUNNING)
-        pool->running_count--;
     task->state = TASK_DONE;
     task->runner = NULL;
     pool->task_count--;
@@ -193,11 +191,6 @@ const char *pool_module_flow(const struct pool_module *module)
     return module->flow;
 }
 
-bool pool_module_is_held(const struct pool_module *module)
-{
-    return module->standing == MODULE_HELD;
-}
-
 void pool_warm(struct pool_module *module)
 {
     struct error error;
@@ -275,18 +268,6 @@ void pool_kill_all(struct pool *pool)
         module_return_queue(pool->modules[i]);
         kill_runners_of(pool->modules[i]);
     }
-}
-
-uint32_t pool_free_slots(const struct pool *pool)
-{
-    return pool->task_count >= pool->config.concurrency
-               ? 0
-               : pool->config.concurrency - pool->task_count;
-}
-
-uint32_t pool_running_count(const struct pool *pool)
-{
-    return pool->running_count;
 }
 
 const char *pool_exit_cause_name(enum pool_exit_cause cause)

@@ -198,14 +198,6 @@ void pool_cancel(struct pool *pool, struct pool_task *task, enum pool_cancel_why
  * started after it. */
 void pool_kill_all(struct pool *pool);
 
-bool pool_module_is_held(const struct pool_module *module);
-
-/* How many more tasks could start now: `concurrency` less the tasks that are
- * not done; 0 at least. */
-uint32_t pool_free_slots(const struct pool *pool);
-/* Handlers running. */
-uint32_t pool_running_count(const struct pool *pool);
-
 /* For the metrics. */
 enum pool_exit_cause {
     POOL_EXIT_IDLE,     /* ended by us: idle for long */

@@ -150,8 +150,7 @@ struct pool {
     uint32_t module_count;
     uint32_t runners_in[RUNNER_STATES]; /* over all modules */
     uint32_t task_count;                /* submitted, not done */
-    uint32_t running_count;
-    uint32_t prefetched; /* live tasks in rings, behind the oldest */
+    uint32_t prefetched;                /* live tasks in rings, behind the oldest */
     uint64_t sequence;
     uint64_t spawned;
     struct task_list returning;

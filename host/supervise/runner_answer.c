@@ -45,7 +45,6 @@ void runner_tell_started(struct pool_task *task)
     struct pool *pool = task->runner->pool;
 
     task->state = TASK_RUNNING;
-    pool->running_count++;
     pool->config.callbacks.on_started(pool->config.context, task);
 }
 

@@ -64,6 +64,52 @@ def test_status_shows_queue_versions_workers_and_failures(host):
     assert SECRET not in json.dumps(told)
 
 
+def answer_with(database, statement):
+    """Have the question of the status page answered by this statement; each question is counted, whatever comes of it."""
+    database.rows(
+        "create or replace function pgflow.host_status(queue text, flow_slugs text[]) returns jsonb language plpgsql as $$"
+        f" begin perform nextval('public.questions'); {statement}; end $$")
+
+
+def ask_until_asked_again(database, host, times=2):
+    goal = database.value("select last_value from public.questions") + times
+
+    def asked():
+        get(host, "/status.json")
+        return database.value("select last_value from public.questions") >= goal
+
+    wait_until(asked)
+
+
+def test_refused_question_is_logged_once_although_the_connection_is_lost_meanwhile(database, hosts):
+    database.rows("create sequence public.questions; grant usage on sequence public.questions to public")
+    refused = "raise insufficient_privilege using message = 'not for you'"
+    answer_with(database, refused)
+    host = hosts.start(*LISTEN, queue="noop", plugins=["noop"])
+
+    def complaints():
+        return [line["call"] for line in host.log.find("metrics_incomplete", error="not for you")]
+
+    ask_until_asked_again(database, host)
+    host.log.wait("metrics_incomplete")
+    assert complaints() == ["host_status"]
+    answer_with(database, "perform pg_sleep(3600)")
+    ask_until_asked_again(database, host, 1)
+    answer_with(database, refused)
+    asleep = "from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()"
+    database.until(f"select exists (select {asleep})")
+    database.rows(f"select pg_terminate_backend(pid) {asleep}")
+    ask_until_asked_again(database, host)
+    assert complaints() == ["host_status"]
+
+    answer_with(database, "return '{}'")
+    status(host, lambda document: document == {})
+    answer_with(database, refused)
+    ask_until_asked_again(database, host)
+    host.log.wait("metrics_incomplete", count=2)
+    assert complaints() == ["host_status"] * 2
+
+
 def test_page_may_run_its_own_script_and_nothing_else(host):
     with urllib.request.urlopen(f"http://{address(host)}/", timeout=30) as answer:
         policy, page = answer.headers["Content-Security-Policy"], answer.read().decode()
