@@ -1,7 +1,8 @@
--- Heals queues that were dropped and made anew (pgmq.drop_queue, pgmq.create): their message ids begin again at 1,
--- where (queue, message id) still names old tasks, so no new task could be sent; and the messages of the queued ones
--- are gone. Such a queue is known by its ids: the last one given is below one that a task has.
--- Their ids go on behind the known ones, and queued tasks without a message get one, visible now.
+-- Heals queues whose messages were lost while their tasks wait. Two signs, each cheap to look for:
+-- - The last id that the queue gave is below one that a task has: it was dropped and made anew (pgmq.drop_queue,
+--   pgmq.create). (queue, message id) names old tasks there, so no new task could be sent: its ids go on behind them.
+-- - It is empty, and a task is queued on it: it was purged, or messages were archived by hand.
+-- Then queued tasks without a message get one, visible now. Who wants their work gone cancels the runs.
 -- queue_names: those to look at, null for all. Returns the queues that were healed.
 -- `alter sequence` and not setval, which a rollback (of --check) would not undo.
 -- Locks, for a queue to be healed alone: its queued tasks in order, then its table against senders. Callers: maintain,
@@ -15,33 +16,39 @@ as $$
 declare
   healed text[] := '{}';
   queue record;
+  is_behind boolean;
+  is_emptied boolean;
   run_ids uuid[];
   step_slugs text[];
   task_indexes int[];
   message_ids bigint[];
 begin
   for queue in
-    select q.queue_name, pgmq.format_table_name(q.queue_name, 'q') as table_name, s.ids, known.last_id
+    select q.queue_name, c.relname as table_name,
+           pg_get_serial_sequence(format('pgmq.%I', c.relname), 'msg_id')::regclass as ids,
+           (select max(t.message_id) from pgflow.step_tasks t where t.queue_name = q.queue_name) as last_id
     from pgflow.queues q
-    cross join lateral (
-      select pg_get_serial_sequence(format('pgmq.%I', c.relname), 'msg_id')::regclass as ids
-      from pg_catalog.pg_class c
-      where c.relnamespace = 'pgmq'::regnamespace and c.relname = pgmq.format_table_name(q.queue_name, 'q')
-    ) s
-    cross join lateral (
-      select max(t.message_id) as last_id from pgflow.step_tasks t where t.queue_name = q.queue_name
-    ) known
-    where (queue_names is null or q.queue_name = any (queue_names))
-      and coalesce(pg_sequence_last_value(s.ids), 0) < known.last_id
+    join pg_catalog.pg_class c
+      on c.relnamespace = 'pgmq'::regnamespace and c.relname = pgmq.format_table_name(q.queue_name, 'q')
+    where queue_names is null or q.queue_name = any (queue_names)
     order by q.queue_name
   loop
+    is_behind := coalesce(pg_sequence_last_value(queue.ids), 0) < queue.last_id;
+    -- One statement, one snapshot: a task and its message come and go together. The newest ids are the living ones.
+    execute format(
+      'select exists (select from pgflow.step_tasks t where t.queue_name = $1 and t.status = ''queued'')'
+      ' and not exists (select from pgmq.%I m order by m.msg_id desc limit 1)', queue.table_name)
+    into is_emptied using queue.queue_name;
+    continue when is_behind is not true and not is_emptied;
+
     perform from pgflow.step_tasks t
     where t.queue_name = queue.queue_name and t.status = 'queued'
     order by t.run_id, t.step_slug, t.task_index
     for no key update;
     execute format('lock table pgmq.%I in share row exclusive mode', queue.table_name);
-    continue when coalesce(pg_sequence_last_value(queue.ids), 0) >= queue.last_id;
-    execute format('alter sequence %s restart with %s', queue.ids, queue.last_id + 1);
+    if coalesce(pg_sequence_last_value(queue.ids), 0) < queue.last_id then
+      execute format('alter sequence %s restart with %s', queue.ids, queue.last_id + 1);
+    end if;
 
     execute format(
       'select array_agg(t.run_id), array_agg(t.step_slug), array_agg(t.task_index), array_agg(t.message_id)'

@@ -1,6 +1,6 @@
--- A queue that was dropped and made anew serves again, and its queued tasks are sent once more.
+-- A queue that was dropped and made anew serves again; queued tasks whose message is gone are sent once more.
 begin;
-select plan(15);
+select plan(17);
 select pgflow_test.chain('f', '{a}'), pgflow_test.chain('g', '{a}');
 select pgflow.register_worker(pgflow_test.w(1), 'f', 'fn', pgflow_test.pairs('f/a'));
 create function pg_temp.claim() returns setof pgflow.claim_row language sql as
@@ -11,7 +11,10 @@ select is(pgflow._renew_queues(), '{}', 'a queue that was never used is left alo
 select pgflow.start_flows('f', array_fill('{}'::jsonb, array[3])), pgflow.start_flow('g', '{}');
 select is(pgflow._renew_queues(), '{}', 'so is one whose ids are ahead of its tasks');
 select pgmq.purge_queue('g');
-select is(pgflow._renew_queues(), '{}', 'and one that was purged: its ids go on');
+select is(pgflow._renew_queues(), '{g}', 'one that was purged is healed');
+select results_eq($$ select q.msg_id, t.message_id from pgmq.q_g q, pgflow.step_tasks t where t.flow_slug = 'g' $$, $$ values (2::bigint, 2::bigint) $$,
+  'its task has a new message');
+select is(pgflow._renew_queues(), '{}', 'once');
 
 select is((select count(*) from pgflow.read_and_claim_tasks('f', 1, 5, pgflow_test.w(1))), 1::bigint, 'one of the tasks is claimed');
 select pg_temp.make_anew();
