@@ -39,6 +39,10 @@ int command_migrate(struct invocation *invocation, struct error *error)
         return FAILED;
     if (invocation->json)
         print_json(&migrated);
+    else if (migrated.after > migrate_own_version())
+        printf("%s: the schema pgflow is at version %d, newer than the %d of this program; nothing "
+               "to do\n",
+               db_sync_label(invocation->db), migrated.after, migrate_own_version());
     else if (migrated.before == migrated.after)
         printf("%s: the schema pgflow is at version %d, nothing to do\n",
                db_sync_label(invocation->db), migrated.after);

@@ -44,6 +44,15 @@ def test_migrate_makes_the_schema(empty_database):
     assert empty_database.value("select count(*) from pgflow.flows") == 0
 
 
+def test_migrate_leaves_a_newer_schema_alone_and_says_so(database):
+    database.rows("insert into pgflow.schema_migrations (version, oldest_host, name) values (1000, 1, 'to come')")
+
+    result = ctl(database, "migrate")
+
+    assert result.returncode == 0, result.stderr
+    assert "at version 1000, newer than the" in result.stdout
+
+
 @pytest.fixture
 def no_roles(empty_database):
     """Roles belong to the cluster: those that another test's schema has made step aside."""
