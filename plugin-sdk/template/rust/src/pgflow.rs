@@ -188,6 +188,10 @@ impl Options {
         self.timeout_s = Int { is_set: 1, value };
         self
     }
+    pub const fn start_delay_s(mut self, value: i32) -> Self {
+        self.start_delay_s = Int { is_set: 1, value };
+        self
+    }
 }
 
 #[repr(C)]
@@ -247,6 +251,46 @@ impl Step {
         self.options = options;
         self
     }
+    /// For `queue_mode::ROUTED`.
+    pub const fn on_queue(mut self, name: *const c_char) -> Self {
+        self.queue = name;
+        self
+    }
+    /// A JSON object that the input must contain.
+    pub const fn required_input(mut self, pattern: *const c_char) -> Self {
+        self.required_input = pattern;
+        self
+    }
+    /// A JSON object that the input must not contain.
+    pub const fn forbidden_input(mut self, pattern: *const c_char) -> Self {
+        self.forbidden_input = pattern;
+        self
+    }
+    /// "skip", "skip-cascade" or "fail".
+    pub const fn when_unmet(mut self, word: *const c_char) -> Self {
+        self.when_unmet = word;
+        self
+    }
+    /// "fail", "skip" or "skip-cascade".
+    pub const fn when_exhausted(mut self, word: *const c_char) -> Self {
+        self.when_exhausted = word;
+        self
+    }
+    /// What goes in and out, in your words; kept with the flow, and compared byte for byte.
+    pub const fn contract(mut self, text: *const c_char) -> Self {
+        self.contract = text;
+        self
+    }
+}
+
+#[allow(dead_code)]
+pub mod queue_mode {
+    /// One queue, called as the flow.
+    pub const FLOW: u32 = 0;
+    /// One for each step, `<flow>__<step>`.
+    pub const STEP: u32 = 1;
+    /// The one that each step names.
+    pub const ROUTED: u32 = 2;
 }
 
 #[repr(C)]
@@ -303,6 +347,15 @@ impl Module {
     }
     pub const fn version(mut self, version: *const c_char) -> Self {
         self.version = version;
+        self
+    }
+    pub const fn queue_mode(mut self, mode: u32) -> Self {
+        self.queue_mode = mode;
+        self
+    }
+    /// For every step that sets none itself.
+    pub const fn options(mut self, options: &'static Options) -> Self {
+        self.options = options;
         self
     }
 }
