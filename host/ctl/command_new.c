@@ -96,7 +96,8 @@ static bool find_language(const char *asked, size_t *language, struct error *err
                      text_shown(asked));
 }
 
-/* The name becomes slug, file, folder and, but for Rust, target of a build. */
+/* The name becomes alias, file, folder and, but for Rust, target of a build; with "_v1" behind it
+ * slug and queue, which is shorter than a slug may be. */
 static bool check_name(const char *name, bool is_rust, struct error *error)
 {
     static const char *const taken[] = {"all",  "clean",         "depend",  "edit_cache",
@@ -113,6 +114,10 @@ static bool check_name(const char *name, bool is_rust, struct error *error)
             "'%s' is no name of a flow: 1 to 128 letters, digits and single inner '_', "
             "no digit first, not \"run\"",
             text_shown(name));
+    if (strlen(name) + strlen("_v1") > LIMIT_QUEUE_NAME)
+        return error_set(error, ERROR_USAGE,
+                         "'%s' is too long for the name of its queue: at most %zu letters", name,
+                         LIMIT_QUEUE_NAME - strlen("_v1"));
     if (lstat(name, &about) == 0)
         return error_set(error, ERROR_USAGE, "'%s' is there already; nothing was changed", name);
     return true;

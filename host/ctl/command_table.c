@@ -34,10 +34,12 @@ const struct command command_table[] = {
         .arguments = "NAME",
         .summary = "begin a flow: a folder that builds, has a test, and runs",
         .help =
-            "Writes the folder NAME with a small flow of that slug, its build (CMake for C and "
-            "C++,\n"
-            "make and rustc without crates for Rust), a test of each step, and a README. Nothing\n"
-            "that is there is overwritten.\n",
+            "Writes the folder NAME with a small flow, its build (CMake for C and C++, make and\n"
+            "rustc without crates for Rust), a test of each step, and a README. The alias is "
+            "NAME,\n"
+            "the concrete flow NAME_v1, so that a second version can follow. Nothing that is "
+            "there\n"
+            "is overwritten.\n",
         .least = 1,
         .most = 1,
         .examples = "pgflowctl new my_flow\n"

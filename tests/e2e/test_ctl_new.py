@@ -2,11 +2,12 @@
 
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
 
-from lib.paths import BUILD, PATIENCE
+from lib.paths import BUILD, PATIENCE, SOURCE
 from lib.programs import run_ctl
 
 # What this build's test kit must be linked with.
@@ -53,7 +54,7 @@ def build(flow, language, prefix):
 
 @pytest.fixture(scope="module", params=LANGUAGES)
 def made(request, prefix, tmp_path_factory):
-    """The module of a new flow, built and tested."""
+    """The module of a new flow, built and tested; its alias is the name of the folder."""
     if request.param == "rust" and KIT_LINK:
         pytest.skip("rustc does not link a test kit that was built with a sanitizer or for coverage")
     folder = tmp_path_factory.mktemp("new")
@@ -61,7 +62,11 @@ def made(request, prefix, tmp_path_factory):
     name = f"sample_{request.param.replace('+', 'p')}"
     run([prefix / "bin" / "pgflowctl", "new", name, "--lang", request.param], folder)
     build(folder / name, request.param, prefix)
-    return folder / name / "build" / f"{name}.so"
+    return folder / name / "build" / f"{name}_v1.so"
+
+
+def alias(made):
+    return made.parent.parent.name
 
 
 def test_new_flow_is_a_module_that_nothing_can_be_said_against(made, prefix):
@@ -69,16 +74,17 @@ def test_new_flow_is_a_module_that_nothing_can_be_said_against(made, prefix):
     inspected = json.loads(run([ctl, "inspect", made, "--json"], made.parent))
     executed = run([ctl, "exec", made, "--step", "square", "--input", "7"], made.parent)
 
-    assert inspected["flowSlug"] == made.stem
+    assert (inspected["flowSlug"], inspected["alias"]) == (made.stem, alias(made))
     assert [step["slug"] for step in inspected["steps"]] == ["count_up", "square", "add_up"]
     assert executed.startswith("49\n")
     run([ctl, "lint", made], made.parent)
+    assert made.stat().st_size < 1 << 20  # every host keeps a copy; a static standard library's debug information is 12 MB
 
 
 def test_new_flow_runs(made, database, hosts):
     hosts.start(plugins=[made])
 
-    result = run_ctl("start", made.stem, "--input", "3", "--wait", "--output", env={"PGFLOW_DATABASE": database.url})
+    result = run_ctl("start", alias(made), "--input", "3", "--wait", "--output", env={"PGFLOW_DATABASE": database.url})
 
     assert json.loads(result.stdout) == {"add_up": 14}, result.stderr
 
@@ -86,10 +92,73 @@ def test_new_flow_runs(made, database, hosts):
 def test_run_with_a_wrong_input_fails_with_the_reason(made, database, hosts):
     hosts.start(plugins=[made])
 
-    result = run_ctl("start", made.stem, "--input", "1001", "--wait", env={"PGFLOW_DATABASE": database.url})
+    result = run_ctl("start", alias(made), "--input", "1001", "--wait", env={"PGFLOW_DATABASE": database.url})
 
     assert result.returncode == 1
     assert "whole number from 1 to 1000" in result.stderr
+
+
+def test_second_version_takes_the_alias_over_beside_the_first(made, database, hosts, prefix):
+    """By the README: a new slug under the same alias, in a module and a host of its own."""
+    if made.parent.parent.name != "sample_c":
+        pytest.skip("the same in every language")
+    folder = made.parent.parent
+    for name in ("sample_c.c", "CMakeLists.txt"):
+        (folder / name).write_text((folder / name).read_text().replace("sample_c_v1", "sample_c_v2"))
+    build(folder, "c", prefix)
+    hosts.start(plugins=[made])
+
+    hosts.start(plugins=[made.with_name("sample_c_v2.so")])
+    database.until("select count(*) = 1 from pgflow.flow_aliases where active_flow_slug = 'sample_c_v2'")
+    started = run_ctl("start", "sample_c", "--input", "3", "--wait", "--output", env={"PGFLOW_DATABASE": database.url})
+    drained = run_ctl("drain", "sample_c_v1", "--wait", env={"PGFLOW_DATABASE": database.url})
+
+    assert json.loads(started.stdout) == {"add_up": 14}, started.stderr
+    assert database.value("select flow_slug from pgflow.runs") == "sample_c_v2"
+    assert drained.returncode == 0, drained.stderr
+
+
+RUST_FLOW = """
+mod pgflow;
+use pgflow::{queue_mode, Call, Module, Names, Options, Outcome, Step, END};
+
+fn give(call: &Call) -> Outcome {
+    Ok(call.input().to_string())
+}
+
+static AFTER: Names<2> = Names([text!("first"), END]);
+static FOUR: Options = Options::new().max_attempts(4);
+static FIVE: Options = Options::new().max_attempts(5).base_delay_s(7).timeout_s(9).start_delay_s(11);
+static STEPS: [Step; 2] = [
+    Step::new(text!("first"), handler!(give)).on_queue(text!("think")).required_input(text!("{\\"a\\": 1}"))
+        .when_unmet(text!("fail")).contract(text!("in/1 -> out/1")),
+    Step::new(text!("second"), handler!(give)).map().after(&AFTER).wants_flow_input().on_queue(text!("deliver")).options(&FIVE)
+        .forbidden_input(text!("{\\"b\\": 2}")).when_unmet(text!("skip-cascade")).when_exhausted(text!("skip")),
+];
+
+#[no_mangle]
+#[allow(non_upper_case_globals)]
+pub static pgflow_module_v1: Module = Module::new(text!("all_v1"), &STEPS).alias(text!("all")).version(text!("1.2.3"))
+    .queue_mode(queue_mode::ROUTED).options(&FOUR);
+"""
+
+
+def test_a_flow_in_rust_can_say_all_that_one_in_c_can(tmp_path):
+    shutil.copy(SOURCE / "plugin-sdk" / "template" / "rust" / "src" / "pgflow.rs", tmp_path)
+    (tmp_path / "all.rs").write_text(RUST_FLOW)
+    run(["/usr/bin/rustc", "--edition", "2021", "--crate-type", "cdylib", "-o", "all.so", "all.rs"], tmp_path)
+
+    flow = json.loads(run_ctl("inspect", tmp_path / "all.so", "--json").stdout)
+
+    five = {"maxAttempts": 5, "baseDelay": 7, "timeout": 9, "startDelay": 11}
+    first, second = flow["steps"]
+    assert (flow["flowSlug"], flow["alias"], flow["version"], flow["queueMode"]) == ("all_v1", "all", "1.2.3", "routed")
+    assert flow["options"] == {"maxAttempts": 4}
+    assert (first["queue"], first["requiredInputPattern"]["value"], first["whenUnmet"]) == ("think", {"a": 1}, "fail")
+    assert first["contract"] == "in/1 -> out/1"
+    assert (second["stepType"], second["dependencies"], second["queue"]) == ("map", ["first"], "deliver")
+    assert second["options"] == five and second["wantsFlowInput"] is True
+    assert (second["forbiddenInputPattern"]["value"], second["whenUnmet"], second["whenExhausted"]) == ({"b": 2}, "skip-cascade", "skip")
 
 
 def test_names_stand_everywhere_in_place_of_the_templates_own(tmp_path):
@@ -118,6 +187,7 @@ def test_nothing_that_is_there_is_overwritten(tmp_path):
         (["../up"], "no name of a flow"),
         (["two__parts"], "no name of a flow"),
         (["test"], "CMake"),
+        (["a" * 45], "too long"),
         (["orders", "--lang", "go"], "c, c++ and rust"),
     ],
 )

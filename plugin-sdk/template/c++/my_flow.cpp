@@ -101,4 +101,5 @@ constexpr pgf_step steps[] = {
 
 } // namespace
 
-PGF_EXPORT constexpr pgf_module pgflow_module_v1 = pgf::module("my_flow", steps).version("1.0.0");
+PGF_EXPORT constexpr pgf_module pgflow_module_v1 =
+    pgf::module("my_flow_v1", steps).alias("my_flow").version("1.0.0");

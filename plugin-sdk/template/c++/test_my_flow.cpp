@@ -17,7 +17,7 @@ static void check(bool is_true, const std::string &what)
 
 int main(int argc, char **argv)
 {
-    pgf_test *flow = pgf_test_open(argc > 1 ? argv[1] : "build/my_flow.so");
+    pgf_test *flow = pgf_test_open(argc > 1 ? argv[1] : "build/my_flow_v1.so");
     if (pgf_test_problem(flow) != nullptr) {
         std::cerr << pgf_test_problem(flow) << '\n';
         return 1;

@@ -86,6 +86,6 @@ static const pgf_step steps[] = {
     {.slug = "add_up", .deps = after_square, .run = add_up},
 };
 
-PGF_EXPORT const pgf_module pgflow_module_v1 = {PGF_MODULE_HEADER, .flow_slug = "my_flow",
-                                                .version = "1.0.0", .steps = PGF_ARRAY(steps),
-                                                .init = init};
+PGF_EXPORT const pgf_module pgflow_module_v1 = {
+    PGF_MODULE_HEADER,  .flow_slug = "my_flow_v1", .alias = "my_flow",
+    .version = "1.0.0", .steps = PGF_ARRAY(steps), .init = init};

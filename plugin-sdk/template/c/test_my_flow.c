@@ -25,7 +25,7 @@ static int gives(pgf_test *flow, const char *step, const char *input, const char
 
 int main(int argc, char **argv)
 {
-    pgf_test *flow = pgf_test_open(argc > 1 ? argv[1] : "build/my_flow.so");
+    pgf_test *flow = pgf_test_open(argc > 1 ? argv[1] : "build/my_flow_v1.so");
     if (pgf_test_problem(flow) != NULL) {
         fprintf(stderr, "%s\n", pgf_test_problem(flow));
         return 1;

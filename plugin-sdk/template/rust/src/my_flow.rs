@@ -72,7 +72,8 @@ static STEPS: [Step; 3] = [
 
 #[no_mangle]
 #[allow(non_upper_case_globals)]
-pub static pgflow_module_v1: Module = Module::new(text!("my_flow"), &STEPS).version(text!("1.0.0"));
+pub static pgflow_module_v1: Module =
+    Module::new(text!("my_flow_v1"), &STEPS).alias(text!("my_flow")).version(text!("1.0.0"));
 
 #[cfg(test)]
 mod tests {

@@ -16,7 +16,7 @@ struct Flow(*mut c_void);
 
 impl Flow {
     fn open() -> Flow {
-        let path = CString::new("build/my_flow.so").unwrap();
+        let path = CString::new("build/my_flow_v1.so").unwrap();
         let flow = Flow(unsafe { pgf_test_open(path.as_ptr()) });
         let problem = unsafe { pgf_test_problem(flow.0) };
         assert!(problem.is_null(), "{:?}", unsafe { CStr::from_ptr(problem) });
