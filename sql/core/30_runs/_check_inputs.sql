@@ -1,6 +1,6 @@
 -- Refuses inputs that a flow cannot start with, before anything is written: null, or no array for a root map step.
--- Errors: null_value_not_allowed, invalid_parameter_value. Callers: _start_runs.
-create function pgflow._check_inputs(flow_slug text, inputs jsonb[])
+-- Errors: null_value_not_allowed, invalid_parameter_value. Callers: _start_runs, when there may be one.
+create function pgflow._check_inputs(plan pgflow._plan, inputs jsonb[])
 returns void
 language plpgsql
 set search_path = ''
@@ -10,13 +10,10 @@ declare
   bad record;
 begin
   select s.step_slug into root_map
-  from pgflow.steps s
-  where s.flow_slug = _check_inputs.flow_slug and s.step_type = 'map' and s.deps_count = 0
-  order by s.step_index
+  from unnest(plan.steps) with ordinality as s (step_slug, step_type, deps_count, starts, queue_name, delay, place)
+  where s.step_type = 'map' and s.deps_count = 0
+  order by s.place
   limit 1;
-  if root_map is null and array_position(inputs, null) is null then
-    return;
-  end if;
 
   select i.place, jsonb_typeof(i.input) as kind into bad
   from unnest(inputs) with ordinality as i (input, place)
@@ -27,11 +24,11 @@ begin
   if not found then
     return;
   elsif bad.kind is null then
-    raise exception 'input % of flow "%" is null', bad.place, flow_slug
+    raise exception 'input % of flow "%" is null', bad.place, plan.flow_slug
       using errcode = 'null_value_not_allowed', hint = 'Give a JSON value; an empty one is {}.';
   end if;
   raise exception 'input % of flow "%" is of type %, and its map step "%" needs an array',
-      bad.place, flow_slug, bad.kind, root_map
+      bad.place, plan.flow_slug, bad.kind, root_map
     using errcode = 'invalid_parameter_value', hint = 'Give a JSON array; an empty one makes no tasks.';
 end
 $$;

@@ -183,6 +183,23 @@ def test_a_start_waits_for_a_deletion_and_finds_the_version_before(database):
     assert start.outcome() == "v1"
 
 
+def test_a_start_waits_for_a_flow_that_is_compiled_anew_and_gets_its_new_steps(database):
+    session = database.session()
+    shape = json.dumps({"steps": [{"slug": "a"}, {"slug": "b", "dependencies": ["a"]}]})
+    session.value("select pgflow.ensure_flow_compiled('f', %s)", shape)
+    operator = database.session()
+    operator.begin()
+    operator.value("select pgflow.ensure_flow_compiled('f', %s, true)", json.dumps({"steps": [{"slug": "c"}]}))
+
+    start = database.start(START, "f")
+    database.wait_until_blocked(start)
+    operator.commit()
+
+    assert start.outcome() == "f"
+    assert session.value("select string_agg(step_slug, ',') from pgflow.step_states") == "c"
+    assert session.value("select string_agg(step_slug, ',') from pgflow.step_tasks") == "c"
+
+
 def test_a_deletion_waits_for_a_start_and_takes_its_run_along(database):
     session = two_versions(database)
     starter = database.session()

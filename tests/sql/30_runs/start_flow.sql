@@ -1,5 +1,5 @@
 begin;
-select plan(33);
+select plan(38);
 
 select pgflow_test.chain('greet', '{hello,world}');
 
@@ -69,6 +69,31 @@ select pgflow.start_flow('later', '1');
 select ok(vt between clock_timestamp() + interval '290 s' and clock_timestamp() + interval '300 s',
   'a start delay hides the message for that long')
 from pgflow.step_tasks t cross join pgflow_test.message(t.queue_name, t.message_id) where t.flow_slug = 'later';
+
+-- one start has a way of its own, without the engine's arrays: it leaves what a batch leaves
+select pgflow.create_flow('wide');
+select pgflow.add_step('wide', 'now', queue_name => 'wide_now'), pgflow.add_step('wide', 'soon', start_delay => 300, queue_name => 'wide_soon');
+select pgflow.add_step('wide', 'too', queue_name => 'wide_now'), pgflow.add_step('wide', 'last', '{now,soon}', queue_name => 'wide_now');
+select pgflow.start_flow('wide', '{"n": 1}', pgflow_test.w(1));
+create temp table batch as select id from pgflow.start_flows('wide', '{"{\"n\": 1}", "{\"n\": 1}"}') id;
+create function pg_temp.told(run uuid) returns setof text language sql as $$
+  select concat_ws(' ', 'run', r.flow_slug, r.status, r.input, r.output, r.remaining_steps, r.completed_at)
+  from pgflow.runs r where r.run_id = run
+  union all
+  select concat_ws(' ', 'step', s.step_slug, s.status, s.initial_tasks, s.remaining_tasks, s.remaining_deps, s.started_at = s.created_at)
+  from pgflow.step_states s where s.run_id = run
+  union all
+  select concat_ws(' ', 'task', t.step_slug, t.task_index, t.queue_name, t.status, t.input, m.read_ct, m.message - 'run_id',
+                   m.message ->> 'run_id' = run::text, round(extract(epoch from m.vt - t.queued_at) / 300))
+  from pgflow.step_tasks t cross join pgflow_test.message(t.queue_name, t.message_id) m where t.run_id = run
+$$;
+select bag_eq('select pg_temp.told(pgflow_test.w(1))', format('select pg_temp.told(%L)', id), 'a single start leaves what one of a batch leaves')
+from batch;
+select results_eq($$select count(*), count(distinct queue_name) from pgflow.step_tasks where run_id = pgflow_test.w(1)$$,
+  'values (3::bigint, 2::bigint)', 'every root step has its task, on its own queue');
+select results_eq($$select step_slug from pgflow.step_tasks where run_id = pgflow_test.w(1) and queue_name = 'wide_now' order by message_id$$,
+  $$values ('now'), ('too')$$, 'messages of one queue are sent in the order of the definition');
+select is_empty('select * from pgflow_test.violations()', 'nothing is broken by either');
 
 -- with states
 create temp table answer as select pgflow.start_flow_with_states('greet', '7', '20000000-0000-4000-8000-000000000002') as shown;
