@@ -11,6 +11,7 @@ import urllib.request
 import pytest
 
 from lib.exposition import address, get
+from lib.paths import SOURCE
 from lib.programs import wait_until
 
 LISTEN = ("--metrics-listen", "127.0.0.1:0")
@@ -126,22 +127,70 @@ def test_page_may_run_its_own_script_and_nothing_else(host):
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", page)
 
 
-def test_browser_shows_all_of_it_as_text(host, tmp_path):
+@pytest.fixture
+def browse(tmp_path):
+    """What a browser makes of the page of a host, as HTML."""
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("chromium is not installed")
+
+    def dump(host):
+        return subprocess.run(
+            [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
+             "--window-size=500,900", "--virtual-time-budget=5000", "--dump-dom", f"http://{address(host)}/"],
+            capture_output=True, text=True, check=True, timeout=120,
+        ).stdout
+
+    return dump
+
+
+def test_browser_shows_all_of_it_as_text(host, browse):
     status(host, lambda document: document["failures"] and flow_of(document, "routed_v2")["active"])
 
-    shown = subprocess.run(
-        [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--window-size=500,900",
-         "--virtual-time-budget=5000", "--dump-dom", f"http://{address(host)}/"],
-        capture_output=True, text=True, check=True, timeout=120,
-    ).stdout
+    shown = browse(host)
 
     assert 'data-shown="all"' in shown, shown[-2000:]
     assert "<title>routed_main – pgflow-host</title>" in shown
     assert "&lt;img src=x onerror=" in shown and "<img" not in shown
-    assert "draining: 1 runs left" in shown and "active: new runs start here" in shown
-    assert shown.count("<svg") == 2 and "deliver: 1 queued, 0 running, after work" in shown
+    assert "draining: 1 run left" in shown and "active: new runs start here" in shown
+    assert shown.count("<svg") == 2 and "deliver: 1 queued, 0 running, after work, on queue routed_mail" in shown
+    assert shown.count(">dashed: on another queue<") == 2
     # What scrolls can be reached by keyboard, and has a name.
     assert shown.count('tabindex="0" role="region" aria-label=') == shown.count('class="scroll"') >= 4
+
+
+LONG_SLUGS = """
+#include <pgflow/module.h>
+static int32_t run(void *state, const pgf_call *call) { (void)state; (void)call; return PGF_OK; }
+static const pgf_step steps[] = {{.slug = "resize_the_picture_for_the_web", .run = run},
+                                 {.slug = "resize_the_picture_for_print", .run = run}};
+PGF_EXPORT const pgf_module pgflow_module_v1 = {PGF_MODULE_HEADER, .flow_slug = "pictures",
+                                                .version = "1", .steps = PGF_ARRAY(steps)};
+"""
+
+
+def test_steps_whose_long_names_begin_alike_are_told_apart(hosts, tmp_path, browse):
+    module = tmp_path / "pictures.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", module, f"-I{SOURCE / 'plugin-sdk' / 'include'}"],
+                   input=LONG_SLUGS, text=True, check=True)
+    module.chmod(0o755)
+    host = hosts.start(*LISTEN, queue="pictures", plugins=[module])
+    status(host, lambda document: document["flows"])
+
+    shown = browse(host)
+
+    assert "<title>resize_the_picture_for_the_web on pictures</title>" in shown
+    assert ">resize_t…_the_web</text>" in shown and ">resize_t…or_print</text>" in shown
+
+
+def test_page_of_a_host_that_waits_for_its_database_says_so(database, hosts, browse):
+    database.server("stop")
+    try:
+        host = hosts.start(*LISTEN, queue="noop", plugins=["noop"], wait=False)
+        host.log.wait("metrics_listening")
+        shown = browse(host)
+    finally:
+        database.server("start")
+
+    assert 'data-shown="host"' in shown and "<title>! noop – pgflow-host</title>" in shown
+    assert shown.count(">The database has not answered yet.<") == 4

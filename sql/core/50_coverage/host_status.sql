@@ -40,7 +40,8 @@ as $$
   ),
   failure as (
     select ss.flow_slug, ss.step_slug, ss.run_id, ss.status,
-           coalesce(ss.failed_at, ss.skipped_at) as at, left(ss.error_message, 500) as error
+           coalesce(ss.failed_at, ss.skipped_at) as at,
+           case when length(ss.error_message) > 500 then left(ss.error_message, 497) || '...' else ss.error_message end as error
     from latest l
     join pgflow.step_states ss on ss.run_id = l.run_id
     where l.flow_slug = any (host_status.flow_slugs) and ss.error_message is not null
