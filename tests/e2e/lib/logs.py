@@ -1,5 +1,6 @@
 """The log of a running program: read as it comes, awaited by event."""
 
+import contextlib
 import fcntl
 import json
 import threading
@@ -26,8 +27,12 @@ class Log:
         self._reader.start()
 
     def make_room(self, size):
-        """A wider pipe, so that a program which says much drops nothing while its reader is late."""
-        fcntl.fcntl(self._pipe, fcntl.F_SETPIPE_SZ, size)
+        """A wider pipe, so that a program which says much drops nothing while its reader is late.
+
+        A user may have so much of them in all; with a narrow one lines are dropped, which the log says.
+        """
+        with contextlib.suppress(PermissionError, ValueError):  # or the program has ended
+            fcntl.fcntl(self._pipe, fcntl.F_SETPIPE_SZ, size)
 
     def _read(self):
         for raw in self._pipe:
@@ -38,6 +43,7 @@ class Log:
                 if record is not None:
                     self.records.append(record)
                 self._changed.notify_all()
+        self._pipe.close()
         with self._changed:
             self.ended = True
             self._changed.notify_all()
