@@ -273,6 +273,24 @@ def test_a_claim_of_a_hundred_costs_the_same_on_a_long_queue(database, sql):
     assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 100 * 100
 
 
+def test_a_claim_reads_the_tasks_of_its_messages_and_no_others(database, sql):
+    """Also by a plan made while the queue was short: looking for a hundred among all of them is cheaper then."""
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    for _ in range(10):
+        sql.run("select pgflow.start_flow('f', '{}')")
+        sql.finish(worker, sql.claim(worker, "f"), ["completed"])
+    sql.run("select pgflow.start_flows('f', array_fill('{}'::jsonb, array[5000]))")
+
+    sql.run("begin")
+    claimed = sql.one("select count(*) from pgflow.read_and_claim_tasks('f', 100, 5, %s)", worker)
+    read = sql.one("select idx_tup_fetch + seq_tup_read from pg_stat_xact_user_tables where relid = 'pgflow.step_tasks'::regclass")
+    sql.run("rollback")
+
+    assert claimed == 100
+    assert read <= 10 * 100
+
+
 def test_maintenance_is_done_by_one_session_at_a_time_and_the_others_do_not_wait(database, sql):
     deploy(sql, "f", {"a": []})
     worker = register(sql, "f", "fn", [("f", "a")])
