@@ -1,10 +1,11 @@
 -- Locks the tasks of a batch of results and says what each result does (see the type _verdict). A task that does not
 -- exist gets no verdict. Changes nothing.
 --
+-- decided: the items that _complete_tasks has written; they get no verdict here.
 -- The fence: with a worker_id a result counts when the task is started under this worker and this claim_no. Without
 -- one (old clients) when it is started and not claimed_exact. A 'stalled' one, from recovery, when it is started and
 -- still past its deadline: it may have been claimed again since recovery looked.
--- A task given twice in one batch counts once; the second is 'again'.
+-- A task given twice in one batch counts once, a completion before anything else; the second is 'again'.
 -- A task of a map has an input, its element; the task of a single step has none.
 -- Lock and verdict may be one statement: PostgreSQL gives the locked row in its newest version, and nothing else that
 -- is read here changes while the run is locked.
@@ -12,7 +13,7 @@
 -- Locks: the tasks by (run, step, index); the caller holds the runs. Callers: _apply_results.
 create function pgflow._judge_results(
   worker_id uuid, run_ids uuid[], step_slugs text[], task_indexes int[], claim_nos int[],
-  results text[], outputs jsonb[], errors text[], retry_afters int[])
+  results text[], outputs jsonb[], errors text[], retry_afters int[], decided int[])
 returns pgflow._verdict[]
 language plpgsql
 set search_path = ''
@@ -29,6 +30,7 @@ begin
         as i (run_id, step_slug, task_index, claim_no, result, output, error, retry_after, item)
       join pgflow.step_tasks t
         on t.run_id = any (array[i.run_id]) and t.step_slug = i.step_slug and t.task_index = i.task_index
+      where i.item <> all (decided)
       order by i.run_id, i.step_slug, i.task_index
       for no key update of t
     ), turn as (

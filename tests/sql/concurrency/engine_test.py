@@ -45,6 +45,26 @@ def test_a_result_that_waited_for_a_cancellation_changes_nothing(database, sql):
     assert database.violations() == []
 
 
+def test_a_completion_that_waited_for_the_recovery_of_its_task_is_late(database, sql):
+    """Recovery locks the task alone: the fence must be tested on what it made of the row."""
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgflow.start_flow('f', '{}')")
+    claims = sql.claim(worker, "f")
+    sql.run("update pgflow.step_tasks set recover_at = clock_timestamp()")
+    recovery, host = database.session(), database.session()
+    recovery.run("begin")
+    assert recovery.one("select pgflow.requeue_stalled_tasks()") == 1
+    finishing = Background(lambda: host.finish(worker, claims, ["completed"]))
+    database.wait_until_blocked(host.pid())
+
+    recovery.run("commit")
+
+    assert finishing.result() == [("late",)]
+    assert sql.run("select status, claim_no, output from pgflow.step_tasks") == [("queued", 2, None)]
+    assert database.violations() == []
+
+
 def test_a_failing_run_cancels_a_task_whose_claim_is_still_in_flight(database, sql):
     deploy(sql, "f", {"a": [], "b": []})
     worker = register(sql, "f", "fn", [("f", "a"), ("f", "b")])
