@@ -71,7 +71,7 @@ int main(int argc, char *argv[])
     else
         code = serve(&settings, argc, argv);
     settings_finish(&settings);
-    if (fflush(stdout) != 0 && code == 0)
-        code = ERROR_INTERNAL; /* --help or --version that went nowhere */
+    if (!standard_output_end("pgflow-host") && code == 0)
+        code = ERROR_INTERNAL;
     return code;
 }

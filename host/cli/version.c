@@ -8,6 +8,8 @@
 
 #include "db/db.h"
 #include "db/migrate.h"
+#include "observe/http.h"
+#include "supervise/digest.h"
 
 void options_print_version(void)
 {
@@ -20,4 +22,6 @@ void options_print_version(void)
     printf("libpq       %s\n", libpq);
     printf("libuv       %s\n", uv_version_string());
     printf("cJSON       %s\n", cJSON_Version());
+    printf("OpenSSL     %s\n", digest_library_version());
+    printf("microhttpd  %s\n", http_library_version());
 }

@@ -10,11 +10,8 @@
 #include "db/sync.h"
 #include "observe/log.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Connecting comes before the command runs: the URL is wiped in between. */
@@ -60,27 +57,6 @@ static int run(int argc, char **argv, struct error *error)
     return DONE;
 }
 
-/* A pipe without a reader, or a connection without a peer. */
-static bool reader_is_gone(void)
-{
-    struct pollfd out = {.fd = STDOUT_FILENO};
-    return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
-}
-
-/* Who reads no further, as head(1), has got what was wanted. Any other answer that is not
- * whole must not look like one. */
-static int end_output(int status)
-{
-    bool failed = ferror(stdout) != 0;
-    errno = 0;
-    failed = fflush(stdout) != 0 || failed;
-    if (!failed || reader_is_gone())
-        return status;
-    fprintf(stderr, "pgflowctl: the answer could not be written: %s\n",
-            errno != 0 ? strerror(errno) : "its end is missing");
-    return status == DONE ? ERROR_INTERNAL : status;
-}
-
 int main(int argc, char **argv)
 {
     struct error error = {.code = ERROR_NONE};
@@ -96,7 +72,8 @@ int main(int argc, char **argv)
         fputc('\n', stderr);
         status = error.code;
     }
-    status = end_output(status);
+    if (!standard_output_end("pgflowctl") && status == DONE)
+        status = ERROR_INTERNAL;
     /* Not by exit(): a name lookup that hangs would hold it up. */
     _exit(status);
 }

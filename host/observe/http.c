@@ -382,3 +382,8 @@ void http_server_close(struct http_server *server)
     if (server->handles_open == 0)
         free(server);
 }
+
+const char *http_library_version(void)
+{
+    return MHD_get_version();
+}

@@ -40,4 +40,7 @@ struct http_server *http_server_open(uv_loop_t *loop, struct listen_address *add
  */
 void http_server_close(struct http_server *server);
 
+/* Of the libmicrohttpd that is loaded, for --version. */
+const char *http_library_version(void);
+
 #endif

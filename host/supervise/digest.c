@@ -3,6 +3,7 @@
  */
 #include "supervise/digest.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 void digest_put_hex(const unsigned char *bytes, size_t size, char *hex)
@@ -25,4 +26,9 @@ bool digest_of(const void *data, size_t size, char hex[DIGEST_HEX + 1], struct e
         return error_set(error, ERROR_INTERNAL, "libcrypto cannot compute SHA-256");
     digest_put_hex(digest, DIGEST_HEX / 2, hex);
     return true;
+}
+
+const char *digest_library_version(void)
+{
+    return OpenSSL_version(OPENSSL_VERSION_STRING);
 }

@@ -17,4 +17,7 @@ bool digest_of(const void *data, size_t size, char hex[DIGEST_HEX + 1],
 /* `size` bytes as lower-case hex digits; `hex` has room for 2 * size + 1. */
 void digest_put_hex(const unsigned char *bytes, size_t size, char *hex);
 
+/* Of the libcrypto that is loaded, for --version. */
+const char *digest_library_version(void);
+
 #endif

@@ -1,6 +1,10 @@
 """What pgflow-host says about its command line, environment and config file."""
 
-from lib.paths import module
+import os
+import re
+import subprocess
+
+from lib.paths import HOST, module
 from lib.programs import run_host
 
 
@@ -26,8 +30,20 @@ def test_version_names_build_abi_and_libraries():
     result = run_host("--version")
 
     assert result.returncode == 0
-    for word in ("pgflow-host 0.", "ABI", "libpq", "libuv"):
-        assert word in result.stdout
+    for word in ("pgflow-host", "module ABI", "schema", "libpq", "libuv", "cJSON", "OpenSSL", "microhttpd"):
+        assert re.search(rf"^{word} +\d", result.stdout, re.M), word
+
+
+def test_help_that_cannot_be_written_is_a_failure_and_one_that_nobody_reads_on_is_none():
+    with open("/dev/full", "wb") as full:
+        lost = subprocess.run([HOST, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert lost.returncode == 70 and "No space left" in lost.stderr
+
+    reading, writing = os.pipe()
+    os.close(reading)
+    unread = subprocess.run([HOST, "--help"], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(writing)
+    assert unread.returncode == 0 and unread.stderr == ""
 
 
 def test_unknown_option_offers_the_nearest():
