@@ -244,7 +244,7 @@ def test_deleting_a_flow_clears_its_three_queues_and_leaves_its_neighbour_there_
     neighbour = database.start_flow("spread_beside", [{}] * 4)
     before = database.rows("select * from pgflow.step_tasks where run_id = %s order by step_slug, task_index", neighbour)
 
-    deleted = ctl(database, "delete", "spread", "--yes")
+    deleted = ctl(database, "delete", "spread", "--yes", "--force")
 
     assert deleted.returncode == 0, deleted.stderr
     assert messages(database) == [5, 4, 4]
