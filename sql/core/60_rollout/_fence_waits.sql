@@ -23,6 +23,11 @@ as $$
     from replaced r
     where r.state <> 'stopped' and not r.deprecated and r.started_at < coalesce(loaded.fenced_at, 'infinity')
     union all
+    select 3, format('select pgflow.deprecate_workers(%L)', array_agg(distinct r.function_name))
+    from replaced r
+    where r.state <> 'stopped' and not r.deprecated and r.started_at < loaded.fenced_at
+    having count(*) > 0
+    union all
     select 4, format('worker %s of function "%s" (%s, pid %s) is still working', r.worker_id, r.function_name, r.host, r.pid)
     from replaced r
     where r.state = 'working' and not r.gone
@@ -33,6 +38,11 @@ as $$
     where r.started_tasks > 0
     union all
     select 5, o.line from pgflow._workers_of_other_code(loaded) as o (line)
+    union all
+    select 5, format('stop those processes, then: select pgflow.deprecate_workers(%L)', array_agg(distinct r.function_name))
+    from replaced r
+    where r.state <> 'stopped' and not r.deprecated and r.right_modules is false
+    having count(*) > 0
     union all
     select 5, format('function "%s" has no live worker that stands by with the modules of the manifest', e.function_name)
     from pgflow._manifest_entries(loaded.manifest) as e

@@ -2,8 +2,8 @@
 -- in one statement, and returns them. What happened to be enabled before plays no
 -- part. Applying again is the same; pauses from before the fence are cleared.
 -- Refused, by name, while old code could come back (_workers_of_other_code), a guard
--- paused a function after the fence, a function is not there or not fenced, a
--- consumer of an affected queue is not in the manifest, or a retired function would
+-- paused a function after the fence, a function is not there, not fenced or in a later
+-- deployment, a consumer of an affected queue is not in the manifest, or a retired function would
 -- leave work without a worker.
 -- Locks: the manifest's row, then function rows by name; the tests come after that.
 -- Errors: 42704 unknown deployment; 55000 refused.
@@ -24,7 +24,8 @@ begin
 
   perform pgflow._raise_manifest_problems(
     loaded.deployment, array(select * from pgflow._unready_functions(loaded)),
-    format('Fence first: select pgflow.fence_manifest(%L). After a pause, repair what it names and fence again.',
+    format('Fence first: select pgflow.fence_manifest(%L). After a pause, repair what it names and fence again. What '
+           'belongs to a later deployment is left to that one, or fenced again to come back to this one.',
            loaded.deployment));
   perform pgflow._raise_manifest_problems(
     loaded.deployment, array(select * from pgflow._left_out_functions(loaded.manifest)),

@@ -1,7 +1,7 @@
 -- fence_manifest and apply_manifest: the final states are those declared, and are
 -- refused while old code could come back.
 begin;
-select plan(26);
+select plan(33);
 
 insert into pgflow.queues (queue_name, kind) select q, 'shared' from unnest('{q,q3,q4}'::text[]) as q;
 select pgflow.load_manifest('{"deployment": "d", "entries": [
@@ -90,6 +90,39 @@ update pgflow.worker_functions set enabled = false where function_name = 'strang
 update pgflow.workers set stopped_at = clock_timestamp() where function_name = 'stranger';
 select throws_ok($$ select pgflow.apply_manifest('d') $$, '55000',
   'manifest "d" is refused: function "off" is to be replaced and was not fenced', 'a replaced function must have been fenced');
+
+
+-- Two deployments of one function
+create function pg_temp.load(deployment text, action text, enabled boolean)
+returns void
+language sql
+as $$
+  select pgflow.load_manifest(jsonb_build_object('deployment', deployment, 'entries', jsonb_build_array(jsonb_build_object(
+    'functionName', 'solo', 'serves', '{"queue": "q3"}'::jsonb, 'action', action, 'enabled', enabled, 'startMode', 'process', 'modules', '{a1}'::text[]))));
+$$;
+update pgflow.worker_functions set enabled = false where function_name = 'off';
+update pgflow.workers set stopped_at = clock_timestamp();
+select pgflow.track_worker_function('solo', 'process');
+select pg_temp.load('A', 'replace', true);
+select pg_temp.load('B', 'replace', true);
+select pgflow.fence_manifest('A');
+select pgflow.fence_manifest('B');
+select throws_ok($$ select pgflow.apply_manifest('A') $$, '55000',
+  (select format('manifest "A" is refused: function "solo" belongs to deployment "B" since %s, after the fence of this one', fenced_at)
+   from pgflow.deployment_manifest where deployment = 'B'), 'the end of one deployment does not lift the fence of a later one');
+select is((select enabled from pgflow.worker_functions where function_name = 'solo'), false, 'it holds');
+select matches(array_to_string(waits_for, e'\n'), 'belongs to deployment "B"', 'the status says so') from pgflow.rollout_status('A') where name = 'apply';
+select lives_ok($$ select pgflow.apply_manifest('B') $$, 'the later one ends');
+select pgflow.fence_manifest('A');
+select lives_ok($$ select pgflow.apply_manifest('A') $$, 'fenced once more, the first one may come back');
+select pg_temp.load('C', 'keep-draining', true);
+select pgflow.fence_manifest('C');
+select pg_temp.load('D', 'keep-draining', true);
+select pgflow.fence_manifest('D');
+select lives_ok($$ select pgflow.apply_manifest('C') $$, 'deployments that keep a function alike may overlap');
+select pg_temp.load('E', 'retire', false);
+select pgflow.fence_manifest('E');
+select throws_ok($$ select pgflow.apply_manifest('D') $$, '55000', null, 'an old manifest does not bring back what a later one retires');
 
 select * from finish();
 rollback;
