@@ -43,8 +43,9 @@ static void print_verdict(const char *flow, const struct db_rows *rows)
     if (is_safe(rows))
         printf("%s: safe to retire\n", flow);
     else
-        printf("%s: not safe to retire; %" PRId64 " runs and %" PRId64 " tasks left\n%s\n", flow,
-               number(rows, RUNS), number(rows, TASKS), db_rows_text(rows, 0, BLOCKERS));
+        printf("%s: not safe to retire; %" PRId64 " run%s and %" PRId64 " task%s left\n%s\n", flow,
+               number(rows, RUNS), number(rows, RUNS) == 1 ? "" : "s", number(rows, TASKS),
+               number(rows, TASKS) == 1 ? "" : "s", db_rows_text(rows, 0, BLOCKERS));
 }
 
 /* One line that is written over and over, for people at a terminal. */

@@ -71,6 +71,7 @@ int command_prune(struct invocation *invocation, struct error *error)
     if (invocation->json)
         printf("{\"runs\": %" PRId64 ", \"deleted\": %s}\n", runs, dry ? "false" : "true");
     else
-        printf(dry ? "%" PRId64 " runs would be deleted\n" : "%" PRId64 " runs deleted\n", runs);
+        printf("%" PRId64 " run%s %s\n", runs, runs == 1 ? "" : "s",
+               dry ? "would be deleted" : "deleted");
     return DONE;
 }

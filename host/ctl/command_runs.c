@@ -61,6 +61,9 @@ int command_runs(struct invocation *invocation, struct error *error)
     if (!check_status(status, error) ||
         !invocation_number(invocation, "limit", 1, 10000, 20, &number, error))
         return FAILED;
+    /* That a name with a slip has no runs would be no answer. */
+    if (values[0] && !query_require_flow(invocation->db, values[0], error))
+        return FAILED;
     (void)snprintf(limit, sizeof(limit), "%d", number);
     return watch_print(invocation, &print, values, 3, error);
 }

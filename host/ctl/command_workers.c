@@ -5,6 +5,8 @@
 #include "ctl/query.h"
 #include "ctl/watch.h"
 
+#include "db/sync.h"
+
 /* $1 queue, $2 all. A stand-by row is alive, but claims nothing. */
 #define CHOSEN                                                                                     \
     "with chosen as ("                                                                             \
@@ -40,9 +42,24 @@ static const struct query_print print = {
     .flexible = 8,
 };
 
+/* Workers may outlive their queue: it went with its flow, and they have not noticed. */
+static bool require_queue(struct invocation *invocation, const char *queue, struct error *error)
+{
+    struct db_rows *rows = query_rows(
+        invocation->db, "select 1 from pgflow.workers where lower(queue_name) = lower($1) limit 1",
+        &queue, 1, error);
+    if (!rows)
+        return false;
+    bool known = db_rows_count(rows) > 0;
+    db_rows_destroy(rows);
+    return known || query_require_queue(invocation->db, queue, error);
+}
+
 int command_workers(struct invocation *invocation, struct error *error)
 {
     const char *values[] = {invocation_value(invocation, "queue"),
                             invocation_value(invocation, "all") ? "t" : "f"};
+    if (values[0] && !require_queue(invocation, values[0], error))
+        return FAILED;
     return watch_print(invocation, &print, values, 2, error);
 }

@@ -30,7 +30,9 @@ static int run_command(struct invocation *invocation, int argc, char **argv, str
     }
     if (!invocation->command->connects_itself)
         options_wipe_secrets(argc, argv, environ);
-    int status = invocation->command->run(invocation, error);
+    bool fits = invocation->db == NULL || invocation->command->runs_without_one ||
+                migrate_bears_program(invocation->db, error);
+    int status = fits ? invocation->command->run(invocation, error) : FAILED;
     db_sync_close(invocation->db);
     return status;
 }

@@ -105,6 +105,19 @@ void query_offer_flow(struct db_sync *db, const char *name, struct error *error)
         (void)query_no_flow(db, name, error);
 }
 
+bool query_require_flow(struct db_sync *db, const char *name, struct error *error)
+{
+    struct db_rows *rows = query_rows(db,
+                                      "select flow_slug from pgflow.flows where flow_slug = $1 or "
+                                      "alias = $1 limit 1",
+                                      &name, 1, error);
+    if (!rows)
+        return false;
+    bool known = db_rows_count(rows) > 0;
+    db_rows_destroy(rows);
+    return known || query_no_flow(db, name, error);
+}
+
 bool query_require_queue(struct db_sync *db, const char *name, struct error *error)
 {
     bool known = false;
@@ -116,8 +129,9 @@ bool query_require_queue(struct db_sync *db, const char *name, struct error *err
         known = known || strcasecmp(db_rows_text(rows, i, 0), name) == 0;
     const char *near = known ? NULL : nearest_cell(rows, name);
     if (!known)
-        (void)error_set(error, ERROR_USAGE, "there is no queue '%s'%s%s%s", text_shown(name),
-                        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        (void)error_set(error, ERROR_USAGE, "there is no queue '%s'; %s%s%s", text_shown(name),
+                        near ? "did you mean '" : "pgflowctl queue lists all", near ? near : "",
+                        near ? "'?" : "");
     db_rows_destroy(rows);
     return known;
 }

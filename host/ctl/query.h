@@ -27,6 +27,9 @@ void query_offer_flow(struct db_sync *db, const char *name, struct error *error)
 /* ERROR_USAGE that there is no such flow or alias, with the nearest. Always false. */
 bool query_no_flow(struct db_sync *db, const char *name, struct error *error);
 
+/* query_no_flow, unless there is a flow or an alias of that name. */
+bool query_require_flow(struct db_sync *db, const char *name, struct error *error) MUST_CHECK;
+
 /* False with ERROR_USAGE and the nearest name when pgflow knows no such queue. */
 bool query_require_queue(struct db_sync *db, const char *name, struct error *error) MUST_CHECK;
 

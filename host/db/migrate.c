@@ -37,6 +37,35 @@ bool migrate_judge(int version, int oldest_host, struct error *error)
     return true;
 }
 
+/* Asked before the call, so that no role that may not call it leaves an error in the
+ * server's log. */
+static bool may_ask(struct db_sync *sync)
+{
+    static const char sql[] = "select 1 from pg_proc p"
+                              " where p.oid = to_regprocedure('pgflow.schema_version()')"
+                              "   and has_function_privilege(p.oid, 'execute')";
+    struct error ignored;
+    struct db_rows *rows = db_sync_query(sync, sql, NULL, 0, &ignored);
+    bool may = rows && db_rows_count(rows) == 1;
+    db_rows_destroy(rows);
+    return may;
+}
+
+bool migrate_bears_program(struct db_sync *sync, struct error *error)
+{
+    static const char sql[] = "select version, oldest_host from pgflow.schema_version()";
+    struct error ignored;
+    struct db_rows *rows = may_ask(sync) ? db_sync_query(sync, sql, NULL, 0, &ignored) : NULL;
+    int version = 0;
+    int oldest_host = 0;
+    if (rows && db_rows_count(rows) == 1) {
+        version = (int)strtol(db_rows_text(rows, 0, 0), NULL, 10);
+        oldest_host = (int)strtol(db_rows_text(rows, 0, 1), NULL, 10);
+    }
+    db_rows_destroy(rows);
+    return oldest_host <= migrate_own_version() || migrate_judge(version, oldest_host, error);
+}
+
 /* 0 when the schema is missing; a schema that is not ours is refused by the
  * first migration, with what to do. */
 bool migrate_read(struct db_sync *sync, int *version, struct error *error)

@@ -18,6 +18,10 @@ int migrate_own_version(void);
  * says both numbers and what to do. `version` 0: not installed. */
 bool migrate_judge(int version, int oldest_host, struct error *error) MUST_CHECK;
 
+/* False (ERROR_CONFIG) when the schema is newer than what this program may run on.
+ * Where nobody may or can ask, or nothing is installed, what comes next says so. */
+bool migrate_bears_program(struct db_sync *sync, struct error *error) MUST_CHECK;
+
 /* The version that is installed; 0: none, or a schema that is not ours. */
 bool migrate_read(struct db_sync *sync, int *version, struct error *error) MUST_CHECK;
 

@@ -120,12 +120,12 @@ bool startup_report_deployment(struct worker *worker, struct worker_module *modu
 /* "active" stands for the alias that points there, the others for runs or tasks. */
 static void put_reason(struct buf *text, const char *reason, int64_t count)
 {
-    const char *unit = strcmp(reason, "draining") == 0 ? "runs" : "tasks";
+    const char *unit = strcmp(reason, "draining") == 0 ? "run" : "task";
 
     if (strcmp(reason, "active") == 0)
         buf_puts(text, " active, its alias points at it;");
     else
-        buf_printf(text, " %s, %lld %s;", reason, (long long)count, unit);
+        buf_printf(text, " %s, %lld %s%s;", reason, (long long)count, unit, count == 1 ? "" : "s");
 }
 
 static bool put_missing_pair(struct buf *text, const struct db_coverage_row *row)

@@ -169,6 +169,37 @@ def test_queue_counts_what_waits_and_who_works(database):
     assert unknown.returncode == 64 and "routed_main" in unknown.stderr
 
 
+def test_filter_that_names_nothing_is_a_slip_and_no_empty_answer(database):
+    compile_flow(database, "routed_v1")
+    database.rows("select pgflow.register_worker(gen_random_uuid(), 'left_behind', 'fn', '{}')")
+
+    slips = [ctl(database, *words) for words in (
+        ("runs", "--flow", "ruoted_v1"), ("workers", "--queue", "routed_mian"), ("queue", "nothing_like_it"))]
+
+    assert [(slip.returncode, slip.stdout) for slip in slips] == [(64, "")] * 3
+    assert [slip.stderr for slip in slips] == [
+        "pgflowctl: there is no flow 'ruoted_v1'; did you mean 'routed_v1'?\n",
+        "pgflowctl: there is no queue 'routed_mian'; did you mean 'routed_main'?\n",
+        "pgflowctl: there is no queue 'nothing_like_it'; pgflowctl queue lists all\n"]
+    assert answer(database, "runs", "--flow", "routed") == ([], 0)
+    assert answer(database, "workers", "--queue", "ROUTED_main") == ([], 0)
+    assert [row["function"] for row in answer(database, "workers", "--queue", "left_behind")[0]] == ["fn"]
+
+
+def test_schema_that_is_too_new_is_refused_by_every_command(database):
+    database.rows("insert into pgflow.schema_migrations (version, oldest_host, name) values (9999, 1, 'later')")
+    bearable = ctl(database, "migrate")
+    database.rows("update pgflow.schema_migrations set oldest_host = 9998 where version = 9999")
+
+    for words in (["migrate"], ["migrate", "--status"], ["aliases"], ["start", "x"], ["delete", "x", "--yes"]):
+        result = ctl(database, *words)
+        assert (result.returncode, result.stdout) == (78, ""), words
+        assert "at version 9999 and runs programs from version 9998 on" in result.stderr
+        assert "install a newer pgflow-host" in result.stderr
+    assert bearable.returncode == 0 and "nothing to do" in bearable.stdout
+    assert "install a newer pgflow-host" in ctl(database, "doctor").stdout
+
+
 def test_every_command_that_answers_has_its_answer_in_json(database, hosts):
     hosts.start(queue="chain", plugins=["chain"])
     run = database.start_flow("chain")

@@ -291,7 +291,7 @@ Test(commands, drain_says_when_it_is_safe)
 {
     start();
     cr_assert(eq(int, ctl("drain audit_v1"), 1));
-    assert_says("1 runs and 1 tasks left");
+    assert_says("1 run and 1 task left");
     deploy("audit_v2");
     cr_assert(eq(int, ctl("activate audit audit_v2 --force"), 0));
     finish_everything();
