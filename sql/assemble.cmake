@@ -2,6 +2,7 @@
 #
 # SQL_DIR   this folder            VERSION, OLDEST_HOST, NAME   of the migration
 # OUT_SQL   the migration          OUT_C   the same text as a C byte array
+# SOURCES   unused: what the list of files is, for the build
 #
 # Migration 1 is made of sql/queue and sql/core in plain sorted path order;
 # a later one is the file sql/migrations/<version>_<name>.sql.
