@@ -1,6 +1,8 @@
 -- The housekeeping that every host calls every 15 seconds, alone in its
 -- transaction: queues that were made anew, recovery, and the rows of workers gone
 -- for an hour. One at a time: while another session is at it, this returns 0 at once.
+-- A lock that is not to be had within 2 s costs its queue or its run this round,
+-- and no other; without that the statement's timeout would end the whole round.
 -- Returns the number of tasks requeued.
 -- Locks: an advisory lock (try), then those of _renew_queues and requeue_stalled_tasks, then worker
 -- rows by skip locked. A row is kept while a started task names it, so that a
@@ -10,6 +12,7 @@ returns int
 language plpgsql
 security definer
 set search_path = ''
+set lock_timeout = '2s'
 as $$
 declare
   requeued int;

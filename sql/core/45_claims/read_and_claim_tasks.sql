@@ -9,7 +9,9 @@
 -- An empty claim reads three rows, probes the index on vt, and takes no lock and
 -- no transaction id. Once something is visible: the worker's row for share, so
 -- that a deprecation waits for this claim and a later claim sees it; then the
--- messages, then the tasks, both by skip locked: it waits for nothing.
+-- messages, then the tasks, both by skip locked: it waits for nothing. For the
+-- worker's row, or a table that somebody keeps locked, it waits 5 s (55P03): the
+-- results behind it on the connection have leases to keep.
 -- Errors: 42P01, the queue is gone; 22023, a bad qty or read_vt.
 create function pgflow.read_and_claim_tasks(
   queue_name text, qty int, read_vt int, worker_id uuid, held pgflow.task_pair[] default '{}')
@@ -17,6 +19,7 @@ returns setof pgflow.claim_row
 language plpgsql
 security definer
 set search_path = ''
+set lock_timeout = '5s'
 as $$
 declare
   moment timestamptz := clock_timestamp();

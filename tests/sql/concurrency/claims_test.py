@@ -1,6 +1,8 @@
 """Interleavings of claims with other sessions, each played once, step by step."""
 import uuid
 
+import psycopg2
+import pytest
 from conftest import Background, deploy, keys, register
 
 
@@ -305,3 +307,65 @@ def test_maintenance_is_done_by_one_session_at_a_time_and_the_others_do_not_wait
 
     first.run("commit")
     assert second.one("select pgflow.maintain()") == 1
+
+
+def lose(sql, *flows):
+    """Both flows have a task in hand whose host is lost."""
+    for flow in flows:
+        deploy(sql, flow, {"a": []})
+        worker = register(sql, flow, flow + "_fn", [(flow, "a")])
+        sql.run("select pgflow.start_flow(%s, '{}')", flow)
+        assert [c["outcome"] for c in sql.claim(worker, flow)] == ["started"]
+    sql.run("update pgflow.step_tasks set recover_at = clock_timestamp() - interval '1 s'")
+    # The one that will be in the way is looked at first.
+    sql.run("update pgflow.step_tasks set recover_at = recover_at - interval '1 day' where flow_slug = 'f'")
+
+
+def statuses(sql):
+    return sql.run("select flow_slug, status from pgflow.step_tasks order by 1")
+
+
+def test_a_message_that_somebody_keeps_locked_stops_the_recovery_of_no_other_queue(database, sql):
+    lose(sql, "f", "g")
+    reader, host = database.session(), database.session(lock_timeout="0")
+    host.run("set statement_timeout = '20s'")
+    reader.run("begin")
+    reader.run("select from pgmq.q_f for update")
+
+    assert host.one("select pgflow.maintain()") == 1
+
+    assert statuses(sql) == [("f", "started"), ("g", "queued")]
+    reader.run("rollback")
+    assert host.one("select pgflow.maintain()") == 1
+
+
+def test_an_exhausted_task_that_somebody_keeps_locked_stops_the_recovery_of_no_other(database, sql):
+    lose(sql, "f", "g")
+    sql.run("update pgflow.step_tasks set requeued_count = 3 where flow_slug = 'f'")
+    operator, host = database.session(), database.session(lock_timeout="0")
+    host.run("set statement_timeout = '20s'")
+    operator.run("begin")
+    operator.run("select from pgflow.step_tasks where flow_slug = 'f' for update")
+
+    assert host.one("select pgflow.maintain()") == 1
+
+    assert statuses(sql) == [("f", "started"), ("g", "queued")]
+    operator.run("rollback")
+    host.run("select pgflow.maintain()")
+    assert statuses(sql) == [("f", "failed"), ("g", "queued")]
+
+
+def test_a_claim_gives_up_waiting_for_the_row_of_its_worker(database, sql):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgflow.start_flow('f', '{}')")
+    operator, host = database.session(), database.session(lock_timeout="0")
+    host.run("set statement_timeout = '20s'")
+    operator.run("begin")
+    operator.run("select from pgflow.workers for update")
+
+    with pytest.raises(psycopg2.errors.LockNotAvailable):
+        host.claim(worker, "f")
+
+    operator.run("rollback")
+    assert [c["outcome"] for c in host.claim(worker, "f")] == ["started"]
