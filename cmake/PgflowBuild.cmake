@@ -43,6 +43,8 @@ else()
   target_compile_options(pgflow_flags INTERFACE -fstack-protector-strong)
   target_compile_definitions(pgflow_flags INTERFACE
                              $<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2>)
+  # Nothing in the tables of a running program is left to be written to.
+  target_link_options(pgflow_flags INTERFACE -Wl,-z,relro,-z,now)
 endif()
 if(PGFLOW_COVERAGE)
   add_compile_options(--coverage -O0)

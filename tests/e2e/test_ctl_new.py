@@ -44,7 +44,7 @@ def build(flow, language, prefix):
     """As the README in the folder says."""
     if language == "rust":
         # Debian's, also where a newer one comes first on the PATH.
-        run(["make", "check"], flow, RUSTC="/usr/bin/rustc", PKG_CONFIG_PATH=str(prefix / "share" / "pkgconfig"))
+        run(["make", "check"], flow, RUSTC="/usr/bin/rustc", PKG_CONFIG_PATH=str(prefix / "lib" / "pkgconfig"))
         return
     flags = ["-DCMAKE_C_FLAGS=-Werror", "-DCMAKE_CXX_FLAGS=-Werror", f"-DCMAKE_EXE_LINKER_FLAGS={KIT_LINK}"]
     run(["cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}", *flags], flow)

@@ -54,7 +54,7 @@ def examples(moved, outside):
 def hello_by_pkg_config(moved, folder):
     """The same module by the compiler alone."""
     source = moved / "share" / "doc" / "pgflow-sdk-dev" / "examples" / "hello" / "hello.c"
-    env = {"PKG_CONFIG_PATH": moved / "share" / "pkgconfig"}
+    env = {"PKG_CONFIG_PATH": moved / "lib" / "pkgconfig"}
     compile_flags = command("pkg-config", "--cflags", "pgflow-sdk", **env).split()
     link_flags = command("pkg-config", "--libs", "pgflow-sdk", **env).split()
     command("cc", *compile_flags, source, "-o", folder / "hello.so", *link_flags)
