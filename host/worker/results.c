@@ -105,10 +105,11 @@ static bool is_lost(const struct db_status *status)
 }
 
 /* Refused for what it is, and so for ever. A right, a function or a schema that is not there may be
- * there again. */
+ * there again; of the limits of PostgreSQL (54) those that an output can cross are answered by
+ * item, and what is left is a full queue of notifications. */
 static bool is_fault_of_the_item(const struct db_status *status)
 {
-    static const char *const of_the_database[] = {"28", "3D", "3F", "42"};
+    static const char *const of_the_database[] = {"28", "3D", "3F", "42", "54"};
 
     for (size_t i = 0; i < sizeof of_the_database / sizeof of_the_database[0]; i++)
         if (strncmp(status->sqlstate, of_the_database[i], 2) == 0)

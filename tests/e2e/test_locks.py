@@ -92,6 +92,22 @@ def test_result_that_is_taken_in_no_form_is_given_up_and_said(database, hosts):
     assert database.task(run, "sleep").status == "started", "recovery decides about it"
 
 
+def test_result_is_kept_while_the_server_has_no_room_for_its_notification(database, hosts):
+    host = hosts.start(queue="faults", plugins=["faults"])
+    run = database.start_flow("faults", {"fault": "sleep", "ms": 500})
+    claimed(database, run)
+    # What a commit says while somebody listens in a transaction that never ends.
+    refuse(database, "old.status = 'started' and new.status <> 'started'",
+           "exception 'too many notifications in the NOTIFY queue' using errcode = 'program_limit_exceeded'")
+    host.log.wait("call_failed", sqlstate="54000")
+
+    database.rows("drop trigger refuse on pgflow.step_tasks")
+
+    database.wait_run(run)
+    assert database.task(run, "sleep").attempts_count == 1
+    host.stop()
+
+
 @pytest.fixture
 def worker_login(database):
     role = f"host_{database.name}"
