@@ -41,6 +41,11 @@ as $$
   from pgflow.manifest_workers(loaded.deployment) as w
   where w.action = 'retire' and w.state <> 'stopped' and not w.deprecated
   union all
+  select 10, format('select pgflow.deprecate_workers(%L)', array_agg(distinct w.function_name))
+  from pgflow.manifest_workers(loaded.deployment) as w
+  where w.action = 'retire' and w.state <> 'stopped' and not w.deprecated
+  having count(*) > 0
+  union all
   select 10, format('flow "%s" is in service: select pgflow.retire_flow(%L)', o.flow_slug, o.flow_slug)
   from old o
 $$;

@@ -6,7 +6,7 @@
 -- covered            there is one, and every one of them runs every expected pair
 -- gaps               why not, as readable lines; a held pair is a missing one
 -- A flow of an added function is expected although no run of it exists yet; a flow
--- that is not compiled has no queues, and its entry answers as one row without queue.
+-- that does not exist has no queues, and its entry answers as one row without queue.
 -- Locks: none. Errors: 42704 unknown deployment.
 -- Callers: operators, rollout_status.
 create function pgflow.manifest_coverage(deployment text)
@@ -56,8 +56,10 @@ as $$
     left join working w on w.queue_name = q.queue_name
     group by q.queue_name
     union all
-    select null, 0, null, array[format('flow "%s" of function "%s" is not compiled yet: no worker of it has started',
-                                       e.flow_slug, e.function_name)]
+    select null, 0, null, array[format(
+             case when e.action = 'add' then 'flow "%s" of function "%s" is not compiled yet: no worker of it has started'
+               else 'flow "%s" of function "%s" does not exist any more' end,
+             e.flow_slug, e.function_name)]
     from entries e
     where e.flow_slug is not null and not exists (select from pgflow.flows f where f.flow_slug = e.flow_slug)
   )

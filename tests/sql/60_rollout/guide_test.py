@@ -48,6 +48,7 @@ def test_sequence_a_replaces_code_and_no_old_worker_claims_afterwards(database, 
     assert guide.run("fence")[0]["fenced_at"] != ""
     assert served.outcomes() == ["must_stop"]
     assert guide.now()[0] == "deprecate" and served.id in guide.now()[1]
+    assert "select pgflow.deprecate_workers('{fn}')" in guide.now()[1].splitlines()
     assert guide.run("deprecate") == [{"deprecated": "1"}]
     assert served.outcomes() == ["deprecated"]
 
@@ -93,6 +94,7 @@ def test_old_process_that_its_supervisor_brought_back_is_shown_and_refused_until
     assert guide.run("wait") == []
     shown = {row["worker_id"]: row["right_modules"] for row in guide.run("confirm_modules")}
     assert shown == {again.id: "f", new.id: "t"}
+    assert "stop those processes, then: select pgflow.deprecate_workers('{fn}')" in guide.now()[1].splitlines()
     with pytest.raises(Refused, match=again.id):
         guide.run("apply")
     guide.run("deprecate")
@@ -192,6 +194,7 @@ def test_sequence_b_switches_when_every_new_queue_is_covered_and_retires_when_dr
     assert served.work() == 2
     assert guide.run("drain", flow="v1")[0]["safe_to_retire"] == "t"
     assert guide.run("apply") == [{"function_name": "fn", "enabled": "f"}]
+    assert "select pgflow.deprecate_workers('{fn}')" in guide.now()[1].splitlines()
     assert guide.run("deprecate_retired") == [{"deprecated": "1"}]
     assert guide.now() == ("retire", 'flow "v1" is in service: select pgflow.retire_flow(\'v1\')')
     assert guide.run("retire", flow="v1")[0]["retired_at"] != ""
