@@ -105,8 +105,7 @@ static int print_sql(const struct invocation *invocation, const struct manifest 
 {
     struct buf out;
     buf_init(&out, (size_t)8 * LIMIT_MIB);
-    if (manifest_count(manifest) > 0)
-        rollout_sequence_put(&out, manifest);
+    rollout_sequence_put(&out, manifest);
     bool ok = buf_ok(&out);
     if (ok && invocation->json) {
         struct buf json;

@@ -140,6 +140,13 @@ static const char functions_sql[] =
     " select 'note', format('%s is disabled', f.function_name),"
     "   format('if its rollout is over: pgflowctl functions enable %s', f.function_name)"
     " from pgflow.worker_functions f where not f.enabled and f.paused_at is null"
+    /* Not where that is what the last deployment of it wants, as of one that is retired. */
+    "   and not coalesce((select d.applied_at is not null and not e.enabled"
+    "     from pgflow.deployment_manifest d"
+    "     cross join lateral pgflow.manifest_entries(d.deployment) e"
+    "     where e.function_name = f.function_name"
+    "       and coalesce(d.fenced_at, d.applied_at) is not null"
+    "     order by greatest(d.fenced_at, d.applied_at) desc limit 1), false)"
     " union all"
     " select 'warning', format('%s is enabled and has no live worker%s', m.function_name,"
     "     coalesce('; the last heartbeat was '"

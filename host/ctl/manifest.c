@@ -47,6 +47,9 @@ static bool parse(struct manifest *manifest, const char *path, struct error *err
                          path);
     if (!cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(manifest->json, "entries")))
         return error_set(error, ERROR_USAGE, "manifest '%s' has no list \"entries\"", path);
+    if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(manifest->json, "entries")) == 0)
+        return error_set(error, ERROR_USAGE,
+                         "manifest '%s' has no entries: name at least one function", path);
     return true;
 }
 

@@ -154,6 +154,26 @@ def test_function_that_the_guard_paused(database, hosts):
     assert paused[1] == "problem" and "pgflowctl functions enable stray" in paused[2]
 
 
+def test_function_that_its_deployment_retired_is_no_news_and_one_that_it_fenced_is(database):
+    compile_flow(database, "chain")
+    database.rows("select pgflow.retire_flow('chain'), pgflow.track_worker_function('fn', 'process')")
+
+    def begin(name, action, enabled):
+        database.rows("select pgflow.load_manifest(%s)", json.dumps({"deployment": name, "entries": [{
+            "functionName": "fn", "serves": {"queue": "chain"}, "action": action, "enabled": enabled,
+            "startMode": "process", "modules": ["0e3f"]}]}))
+        database.rows("select pgflow.fence_manifest(%s)", name)
+
+    begin("over", "retire", False)
+    database.rows("select pgflow.apply_manifest('over')")
+    retired = examine(database.url)
+    begin("under way", "replace", True)
+    fenced = {finding for _, finding in examine(database.url)[0]}
+
+    assert retired == ({}, 0)
+    assert "fn is disabled" in fenced
+
+
 def test_work_without_a_worker_and_work_past_its_recovery(database):
     compile_flow(database, "chain")
     run = database.start_flow("chain")

@@ -63,7 +63,8 @@ def test_check_answers_whether_the_database_would_load_the_manifest(database, ct
 
 
 @pytest.mark.parametrize("text, said", [
-    ("{", "manifest"), ("[]", "deployment"), ('{"deployment": "x"}', "entries"), (None, "cannot open")])
+    ("{", "manifest"), ("[]", "deployment"), ('{"deployment": "x"}', "entries"),
+    ('{"deployment": "x", "entries": []}', "has no entries: name at least one function"), (None, "cannot open")])
 def test_file_that_is_no_manifest_is_wrong_use(ctl, tmp_path, text, said):
     file = tmp_path / "manifest.json"
     if text is not None:
