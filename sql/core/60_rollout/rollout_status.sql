@@ -1,5 +1,6 @@
 -- Which step a rollout is at, and what it waits for: one row a step of the guide
--- (docs/operations/rollout.md) that this manifest needs, in order.
+-- (docs/operations/rollout.md), in order. Steps 3 and 4 are for a manifest that
+-- replaces; 8 to 10 wait for nothing where no old version is left.
 --
 -- state       done; now: the one to do; later
 -- waits_for   readable lines; the statement to run where it is the operator's turn
