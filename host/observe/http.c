@@ -12,13 +12,19 @@
 #include "observe/listen_socket.h"
 
 /* After an accept that failed for want of a descriptor that nothing here could give back. */
-#define PAUSE_MS 1000
+#define SHORTAGE_MS 1000
+/* A connection that had its answer within the last second is in use. At the limit a new one waits a
+ * moment for one of those to end, which is all that a burst of clients needs, and then takes the
+ * place of the first all the same. */
+#define IN_USE_NS UINT64_C(1000000000)
+#define MOMENT_MS 20
 
 enum { HANDLES = 4 };
 
 struct connection {
     struct connection *prev, *next; /* NULL both ways: not in the list */
     int fd;                         /* libmicrohttpd's, open as long as this is */
+    uint64_t answered_ns;           /* the last time, or when it began */
 };
 
 struct http_server {
@@ -33,7 +39,8 @@ struct http_server {
     /* In the order of their last answers: the first has gone without one for the longest. */
     struct connection connections;
     unsigned connection_count;
-    bool is_local; /* nothing outside of this machine reaches it */
+    bool has_waited; /* who comes next has waited for its moment */
+    bool is_local;   /* nothing outside of this machine reaches it */
     http_answer answer;
     void *ctx;
 };
@@ -54,6 +61,7 @@ static void list_append(struct http_server *server, struct connection *connectio
 {
     struct connection *head = &server->connections;
 
+    connection->answered_ns = uv_hrtime();
     connection->next = head;
     connection->prev = head->prev;
     head->prev->next = connection;
@@ -72,6 +80,14 @@ static bool drop_oldest(struct http_server *server)
     list_remove(server, oldest);
     (void)shutdown(oldest->fd, SHUT_RDWR);
     return true;
+}
+
+static void on_accepting(uv_poll_t *poll, int status, int events);
+
+static void go_on_accepting(struct http_server *server)
+{
+    (void)uv_timer_stop(&server->pause);
+    (void)uv_poll_start(&server->accepting, UV_READABLE, on_accepting);
 }
 
 static void on_connection(void *cls, struct MHD_Connection *connection, void **own,
@@ -93,6 +109,8 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **o
         list_remove(server, record);
         free(record);
         *own = NULL;
+        if (uv_is_active((uv_handle_t *)&server->pause))
+            go_on_accepting(server);
     }
 }
 
@@ -246,50 +264,65 @@ static void on_serving(uv_poll_t *poll, int status, int events)
     run(poll->data);
 }
 
-static void on_accepting(uv_poll_t *poll, int status, int events);
-
 static void on_pause_over(uv_timer_t *timer)
 {
     struct http_server *server = timer->data;
 
-    (void)uv_poll_start(&server->accepting, UV_READABLE, on_accepting);
+    server->has_waited = true;
+    go_on_accepting(server);
 }
 
-/* What waits stays readable, so that going on would be a busy loop. */
-static void pause_accepting(struct http_server *server)
+/* What waits stays readable, so that going on would be a busy loop. A connection that ends, ends
+ * the pause too. */
+static void pause_accepting(struct http_server *server, uint64_t ms)
 {
     (void)uv_poll_stop(&server->accepting);
-    (void)uv_timer_start(&server->pause, on_pause_over, PAUSE_MS, 0);
+    (void)uv_timer_start(&server->pause, on_pause_over, ms, 0);
 }
 
-static void take(struct http_server *server, int fd, const struct sockaddr *from, socklen_t size)
+/* For one who certainly waits. False: it has to wait for a moment. */
+static bool make_room(struct http_server *server)
 {
-    if (server->connection_count >= LIMIT_HTTP_CONNECTIONS)
-        (void)drop_oldest(server);
-    /* Closes the descriptor when it cannot take it. */
-    (void)MHD_add_connection(server->daemon, fd, from, size);
+    bool may_drop = server->has_waited;
+
+    server->has_waited = false;
+    if (server->connection_count < LIMIT_HTTP_CONNECTIONS)
+        return true;
+    may_drop = may_drop || uv_hrtime() - server->connections.next->answered_ns >= IN_USE_NS;
+    return may_drop && drop_oldest(server);
 }
 
-/* As many as are dropped at the most: the daemon has room for so many that are not closed yet.
- * Without a free descriptor accept4 fails even when nobody waits, so only the first one tells. */
+/* False: nobody waits, or nothing can be opened. */
+static bool accept_one(struct http_server *server, bool certainly_waits)
+{
+    struct sockaddr_storage from = {0};
+    struct sockaddr *name = (struct sockaddr *)&from;
+    socklen_t size = sizeof from;
+    int fd = accept4(server->listener, name, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (fd >= 0) {
+        /* Closes the descriptor when it cannot take it. */
+        (void)MHD_add_connection(server->daemon, fd, name, size);
+        return true;
+    }
+    /* Without a free descriptor accept4 fails even when nobody waits. */
+    if (certainly_waits && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED &&
+        !drop_oldest(server))
+        pause_accepting(server, SHORTAGE_MS);
+    return false;
+}
+
 static void on_accepting(uv_poll_t *poll, int status, int events)
 {
     struct http_server *server = poll->data;
 
     (void)status;
     (void)events;
-    for (int i = 0; i < LIMIT_HTTP_CONNECTIONS; i++) {
-        struct sockaddr_storage from = {0};
-        struct sockaddr *name = (struct sockaddr *)&from;
-        socklen_t size = sizeof from;
-        int fd = accept4(server->listener, name, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        bool is_short = fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED;
-        if (i == 0 && is_short && !drop_oldest(server))
-            pause_accepting(server);
-        if (fd < 0)
-            break;
-        take(server, fd, name, size);
-    }
+    if (!make_room(server))
+        pause_accepting(server, MOMENT_MS);
+    else if (accept_one(server, true))
+        while (server->connection_count < LIMIT_HTTP_CONNECTIONS && accept_one(server, false))
+            ;
     run(server);
 }
 

@@ -5,7 +5,8 @@
  *
  * Bounds: LIMIT_HTTP_CONNECTIONS at a time, LIMIT_HTTP_REQUEST bytes of a request,
  * LIMIT_HTTP_IDLE_S without a byte. One connection more takes the place of the one that has gone
- * without an answer for the longest: whatever clients do, the next probe is answered.
+ * without an answer for the longest, after 20 ms at the latest: whatever clients do, the next probe
+ * is answered.
  *
  * An address of this machine alone answers who asks for it by number or as localhost (http_host.h).
  */
