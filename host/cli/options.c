@@ -1,6 +1,5 @@
 #include "cli/options.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "base/text_file.h"
 #include "cli/option_layer.h"
 #include "cli/option_table.h"
 #include "cli/option_value.h"
@@ -18,21 +18,8 @@ enum { LAYER_ARGUMENTS, LAYER_ENVIRONMENT, LAYER_CONFIG, LAYER_COUNT };
 
 static bool read_file(const char *path, struct buf *text, struct error *error)
 {
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return error_set(error, ERROR_USAGE, "--config: cannot open '%s': %s", path,
-                         strerror(errno));
-
-    char piece[4096];
-    size_t size;
-    while ((size = fread(piece, 1, sizeof piece, file)) > 0 && buf_ok(text))
-        buf_put(text, piece, size);
-    bool failed = ferror(file) != 0;
-    fclose(file);
-    if (failed)
-        return error_set(error, ERROR_USAGE, "--config: cannot read '%s'", path);
-    if (!buf_ok(text))
-        return error_set(error, ERROR_USAGE, "--config: '%s' is longer than 1 MiB", path);
+    if (!text_file_read(path, text, error))
+        return error_wrap(error, "--config");
     if (memchr(text->data, '\0', text->size) != NULL)
         return error_set(error, ERROR_USAGE, "--config: '%s' is not a text file", path);
     return true;

@@ -10,11 +10,16 @@
 #include "ctl/complete.h"
 
 #include "base/buf.h"
+#include "base/text_file.h"
 #include "db/sync.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Who waits for a key longer than this presses another one. */
+enum { LONGEST_S = 5 };
 
 struct words {
     struct buf text;
@@ -24,12 +29,10 @@ struct words {
 
 static void read_words(struct words *words)
 {
-    char piece[4096];
-    size_t n = 0;
+    struct error ignored;
     buf_init(&words->text, LIMIT_MIB);
     words->count = 0;
-    while ((n = fread(piece, 1, sizeof(piece), stdin)) > 0)
-        buf_put(&words->text, piece, n);
+    (void)!text_file_read_stream(stdin, "-", &words->text, &ignored);
     for (size_t at = 0; at < words->text.size && words->count < COMPLETE_WORDS;) {
         words->items[words->count++] = words->text.data + at;
         at += strlen(words->text.data + at) + 1;
@@ -116,6 +119,9 @@ int command_complete(struct invocation *invocation, struct error *error)
 {
     struct words words;
     (void)error;
+    /* A module that does not load, a file without an end: the kernel ends us, and our children
+     * with us. */
+    (void)alarm(LONGEST_S);
     read_words(&words);
     struct completion *completion = calloc(1, sizeof(*completion));
     if (completion && buf_ok(&words.text) && words.count > 1) {

@@ -3,7 +3,7 @@
  */
 #include "ctl/command.h"
 
-#include "base/buf.h"
+#include "base/text_file.h"
 #include "cli/option_layer.h"
 #include "ctl/plain.h"
 #include "db/address.h"
@@ -18,20 +18,6 @@
  * this connection. */
 #define STATEMENT_DEADLINE_MS (3600 * 1000)
 
-static bool read_file(const char *path, struct buf *text, struct error *error)
-{
-    FILE *file = fopen(path, "re");
-    char piece[4096];
-    size_t n = 0;
-    if (!file)
-        return error_set(error, ERROR_USAGE, "--config %s: cannot be read", path);
-    while ((n = fread(piece, 1, sizeof(piece), file)) > 0)
-        buf_put(text, piece, n);
-    bool read = !ferror(file) && buf_ok(text);
-    (void)fclose(file);
-    return read || error_set(error, ERROR_USAGE, "--config %s: cannot be read", path);
-}
-
 /* The host's own reader, so that one file serves both. NULL: it names none, or
  * the error is set. To be freed. */
 static char *configured_database(const char *path, struct error *error)
@@ -41,7 +27,7 @@ static char *configured_database(const char *path, struct error *error)
     char *database = NULL;
     buf_init(&text, LIMIT_CONFIG_FILE);
     if (option_layer_init(&layer, error)) {
-        if (read_file(path, &text, error) &&
+        if ((text_file_read(path, &text, error) || error_wrap(error, "--config")) &&
             option_layer_read_config(&layer, path, text.data, error)) {
             const struct option_values *values = option_layer_get(&layer, option_find("database"));
             if (values->count > 0)

@@ -5,29 +5,11 @@
 
 #include "base/json_check.h"
 #include "base/limits.h"
+#include "base/text_file.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-static bool read_file(const char *path, struct buf *text, struct error *error)
-{
-    char piece[16384];
-    size_t n = 0;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return error_set(error, ERROR_USAGE, "cannot open manifest '%s': %s", path,
-                         strerror(errno));
-    while ((n = fread(piece, 1, sizeof(piece), file)) > 0)
-        buf_put(text, piece, n);
-    bool failed = ferror(file) != 0;
-    (void)fclose(file);
-    if (failed)
-        return error_set(error, ERROR_USAGE, "manifest '%s' cannot be read", path);
-    return buf_ok(text) ||
-           error_set(error, ERROR_USAGE, "manifest '%s' is larger than %d bytes", path, LIMIT_MIB);
-}
 
 static bool parse(struct manifest *manifest, const char *path, struct error *error)
 {
@@ -57,7 +39,8 @@ bool manifest_read(struct manifest *manifest, const char *path, struct error *er
 {
     *manifest = (struct manifest){.json = NULL};
     buf_init(&manifest->text, LIMIT_MIB);
-    if (read_file(path, &manifest->text, error) && parse(manifest, path, error))
+    if ((text_file_read(path, &manifest->text, error) || error_wrap(error, "manifest")) &&
+        parse(manifest, path, error))
         return true;
     manifest_free(manifest);
     return false;

@@ -4,6 +4,8 @@
  */
 #include "ctl/valgrind.h"
 
+#include "base/text_file.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -75,13 +77,8 @@ static void each_log(const struct valgrind *valgrind, void (*use)(const char *pa
 
 static void append(const char *path, struct buf *out)
 {
-    char piece[4096];
-    size_t size = 0;
-    FILE *file = fopen(path, "re");
-    while (file && (size = fread(piece, 1, sizeof(piece), file)) > 0)
-        buf_put(out, piece, size);
-    if (file)
-        (void)fclose(file);
+    struct error ignored;
+    (void)!text_file_read(path, out, &ignored);
 }
 
 static void drop(const char *path, struct buf *out)

@@ -5,13 +5,14 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import time
 
 import pytest
 
 from lib.paths import CTL, PATIENCE, SOURCE, module
-from lib.programs import environment
+from lib.programs import environment, wait_gone, wait_until
 
 SCRIPTS = SOURCE / "host" / "ctl" / "completion"
 END = "typed to the end"
@@ -135,6 +136,26 @@ def test_without_a_database_nothing_is_said(alone):
     words, seen = alone.complete("pgflowctl start ch")
 
     assert words[-1] == "ch" and "pgflowctl:" not in seen
+
+
+def test_module_that_never_loads_ends_the_answer_and_its_process():
+    words = b"".join(word + b"\0" for word in (b"pgflow-host", b"--plugin", os.fsencode(module("ctor_hangs")), b"--queue", b""))
+
+    asked = subprocess.Popen([CTL, "complete"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+    asked.stdin.write(words)
+    asked.stdin.close()
+    wait_until(lambda: children(asked.pid))
+    loading = children(asked.pid)
+
+    assert asked.wait(PATIENCE) == -signal.SIGALRM
+    assert (asked.stdout.read(), asked.stderr.read()) == (b"", b"")
+    for pid in loading:
+        wait_gone(pid)
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as listed:
+        return [int(child) for child in listed.read().split()]
 
 
 def test_flows_runs_and_functions_come_from_the_database(database, hosts, tmp_path):

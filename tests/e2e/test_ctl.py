@@ -131,6 +131,25 @@ def test_descriptor_that_a_constructor_spoils_is_78_and_shown_by_no_command(faul
     assert "constructor" in result.stderr
 
 
+@pytest.mark.parametrize("command", [
+    ["runs", "--config", "/dev/zero"], ["start", "x", "--input", "@/dev/zero"], ["rollout", "/dev/zero", "sql"],
+    ["exec", module("noop"), "--input", "@/dev/zero"]])
+def test_file_without_an_end_is_given_up_at_the_limit(database, command):
+    result = ctl(database, *command)
+
+    assert result.returncode == 64
+    assert "'/dev/zero' is longer than " in result.stderr
+
+
+@pytest.mark.parametrize("command", [
+    ["runs", "--config", "/none"], ["start", "x", "--input", "@/none"], ["rollout", "/none", "sql"]])
+def test_file_that_is_not_there_is_named_with_the_reason(database, command):
+    result = ctl(database, *command)
+
+    assert result.returncode == 64
+    assert "cannot open '/none': No such file or directory" in result.stderr
+
+
 def test_reader_that_has_enough_is_no_failure():
     ours, theirs = os.pipe()
     os.close(ours)
