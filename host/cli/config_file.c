@@ -25,6 +25,14 @@ static void cut_comment(char *line)
         }
 }
 
+/* As other formats have them. Here they would be part of the value, which nobody means. */
+static bool is_quoted(const char *value)
+{
+    size_t length = strlen(value);
+
+    return length > 1 && (value[0] == '"' || value[0] == '\'') && value[length - 1] == value[0];
+}
+
 static bool refuse_name(const char *place, const char *name, struct error *error)
 {
     const struct option_spec *spec = option_find(name);
@@ -57,6 +65,11 @@ static bool read_line(struct option_layer *layer, const char *place, char *line,
     if (spec == NULL || spec->place != OPTION_ANYWHERE)
         return refuse_name(place, name, error);
 
+    if (is_quoted(value))
+        return error_set(error, ERROR_USAGE,
+                         "%s: %s: a value stands without quotes; leave them out", place,
+                         spec->name);
+
     char origin[ORIGIN_SIZE + LIMIT_SLUG];
     snprintf(origin, sizeof origin, "%s: %s", place, spec->name);
     return option_layer_add(layer, spec, origin, value, error);
@@ -65,7 +78,9 @@ static bool read_line(struct option_layer *layer, const char *place, char *line,
 bool option_layer_read_config(struct option_layer *layer, const char *file, const char *text,
                               struct error *error)
 {
-    char *copy = strdup(text), *rest = copy;
+    static const char byte_order_mark[] = "\xEF\xBB\xBF"; /* some editors put it there */
+    size_t mark = strncmp(text, byte_order_mark, 3) == 0 ? 3 : 0;
+    char *copy = strdup(text + mark), *rest = copy;
     bool read = copy != NULL || error_out_of_memory(error);
 
     for (int number = 1; read && rest != NULL; number++) {

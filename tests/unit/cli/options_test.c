@@ -269,6 +269,28 @@ Test(options, refuse_what_cannot_be_read)
     assert_refused("cannot open '/nowhere/at/all': No such file");
 }
 
+Test(options, config_may_come_from_an_editor_of_another_system)
+{
+    char *path = config_file("\xEF\xBB\xBFplugin = a.so\r\nconcurrency = 3\r\n");
+
+    cr_assert(READ(no_environment, "--config", path), "%s", error.text);
+
+    cr_assert(eq(str, settings.plugins.items[0], "a.so"));
+    cr_assert(eq(int, settings.concurrency, 3));
+    unlink(path);
+}
+
+Test(options, config_value_in_quotes_is_refused_without_showing_it)
+{
+    char *path = config_file("plugin = a.so\ndatabase = \"postgres://u:s3cret@h/d\"\n");
+
+    cr_assert(not(READ(no_environment, "--config", path)));
+
+    assert_refused(":2: database: a value stands without quotes");
+    cr_assert(eq(ptr, strstr(error.text, "s3cret"), NULL), "%s", error.text);
+    unlink(path);
+}
+
 Test(options, config_of_more_than_1_mib_is_refused)
 {
     char *text = calloc(1, LIMIT_CONFIG_FILE + 2);
