@@ -6,7 +6,7 @@ from .files import Overwrite, Replace
 from .handlers import Crash, Flood, ForkBomb, Grandchildren, Memory
 from .hosts import FreezeHost, KillHost, StopHost
 from .network import BlackHole, Delay, Reset, WorkBlackHole
-from .operators import Deprecate, Fence
+from .operators import Deprecate, Fence, LockRun
 from .pooler import Pooler
 from .recovery import StuckNeighbours
 from .runners import KillRunners
@@ -18,6 +18,6 @@ ALL = [
     for fault in (
         KillHost, FreezeHost, StopHost, KillRunners, Fence, Deprecate, Restart, ServerCrash, Absence, ReadOnly, Reconnects,
         Reset, BlackHole, WorkBlackHole, Delay, Memory, Crash, Flood, Grandchildren, ForkBomb, Overwrite, Replace, ClockSteps, Pooler,
-        DiskFull, StuckNeighbours,
+        DiskFull, StuckNeighbours, LockRun,
     )
 ]

@@ -2,8 +2,10 @@
 
 import time
 
+import psycopg2
+
 from ..load import QUEUES
-from .base import Fault
+from .base import Fault, some_host
 
 PATIENCE_S = 120.0
 
@@ -60,3 +62,38 @@ class Deprecate(Fault):
         world.asker.rows("select pgflow.deprecate_workers(array[%s])", f"pgflow-host/{queue}")
         for slot, count in awake:
             slot.wait_ready(count + 1)
+
+
+class LockRun(Fault):
+    """Their results wait for the end of the transaction; those of other runs must not wait with them."""
+
+    name = "lock_run"
+    what = "an open transaction keeps the run of a task in hand locked while its host has other work"
+    OTHERS = 5
+
+    def plan(self, random):
+        return {"host": some_host(random)}
+
+    def inject(self, world, host):
+        slot = world.slot(host)
+        worker = world.fill(slot)
+        connection = psycopg2.connect(world.url)
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "select r.run_id from pgflow.runs r join pgflow.step_tasks t using (run_id)"
+                    " where t.status = 'started' and t.last_worker_id = %s limit 1 for update of r", (worker,)
+                )
+                run = cursor.fetchone()
+                cursor.execute("select clock_timestamp()")
+                if run is not None:
+                    self._others_go_on(world, slot, worker, run[0], cursor.fetchone()[0])
+        finally:
+            connection.close()
+
+    def _others_go_on(self, world, slot, worker, run, since):
+        if not world.asker.until(
+            "select count(*) >= %s from pgflow.step_tasks"
+            " where last_worker_id = %s and run_id <> %s and completed_at > %s", self.OTHERS, worker, run, since,
+        ) and slot.worker_id() == worker:
+            world.findings.append(f"a locked run kept {slot.name} from the results of others")
