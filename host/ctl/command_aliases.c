@@ -1,5 +1,6 @@
 /*
- * pgflowctl aliases: every concrete flow by alias, the active one first.
+ * pgflowctl aliases: every concrete flow by alias, the active one first. A plain flow
+ * that is retired keeps its alias, and takes no runs all the same.
  */
 #include "ctl/command.h"
 #include "ctl/query.h"
@@ -12,7 +13,7 @@
     "     where r.flow_slug = f.flow_slug and r.status = 'started') as running"                    \
     "  from pgflow.flows f left join pgflow.flow_aliases a using (alias)) "
 #define STATE                                                                                      \
-    "case when v.active then 'active' when v.retired_at is not null then 'retired'"                \
+    "case when v.retired_at is not null then 'retired' when v.active then 'active'"                \
     " when v.running > 0 then 'draining' else 'idle' end"
 #define ORDER " from versions v order by v.alias, v.active desc nulls last, v.created_at desc"
 

@@ -49,7 +49,22 @@ static bool prune(struct invocation *invocation, const char *age, int batch, int
     }
     if (terminal)
         fprintf(stderr, "\r\x1b[K");
-    return done || error_wrap(error, "after %" PRId64 " runs", *pruned);
+    return done || (*pruned > 0 && error_wrap(error, "after %" PRId64 " runs", *pruned));
+}
+
+/* Counting would take what deleting refuses. */
+static bool check_age(struct invocation *invocation, const char *age, struct error *error)
+{
+    static const char sql[] = "select ($1::interval < interval '0')::int";
+    int64_t is_negative = 0;
+    if (ask_number(invocation, sql, &age, 1, &is_negative, error))
+        return is_negative == 0 ||
+               error_set(error, ERROR_USAGE,
+                         "--older-than '%s': an age is not negative; give it as in '30 days'", age);
+    if (error->code == ERROR_USAGE)
+        (void)error_set(error, ERROR_USAGE, "--older-than: %s; give it as in '30 days'",
+                        error->text);
+    return false;
 }
 
 int command_prune(struct invocation *invocation, struct error *error)
@@ -64,6 +79,8 @@ int command_prune(struct invocation *invocation, struct error *error)
         return FAILED;
     }
     if (!invocation_number(invocation, "batch", 1, 100000, 1000, &batch, error))
+        return FAILED;
+    if (!check_age(invocation, age, error))
         return FAILED;
     if (dry ? !ask_number(invocation, count_sql, &age, 1, &runs, error)
             : !prune(invocation, age, batch, &runs, error))

@@ -152,8 +152,11 @@ def test_prune_wants_an_age(database):
     unreadable = ctl(database, "prune", "--older-than", "soon")
     negative = ctl(database, "prune", "--older-than", "-1 day")
 
-    assert (missing.returncode, unreadable.returncode, negative.returncode) == (64, 64, 64)
-    assert "--older-than" in missing.stderr and "soon" in unreadable.stderr
+    counted = ctl(database, "prune", "--older-than", "-1 day", "--dry-run")
+
+    assert [one.returncode for one in (missing, unreadable, negative, counted)] == [64] * 4
+    assert "--older-than" in missing.stderr and "soon" in unreadable.stderr and "'30 days'" in unreadable.stderr
+    assert negative.stderr == counted.stderr and "an age is not negative" in counted.stderr
 
 
 def test_queue_counts_what_waits_and_who_works(database):
@@ -167,6 +170,15 @@ def test_queue_counts_what_waits_and_who_works(database):
     assert [(row["waiting"], row["running"], row["workers"]) for row in said] == [(1, 0, 0)]
     assert {row["queue"] for row in everything} == {"routed_main", "routed_mail"}
     assert unknown.returncode == 64 and "routed_main" in unknown.stderr
+
+
+def test_plain_flow_that_is_retired_is_not_shown_as_active(database):
+    compile_flow(database, "chain")
+    before, _ = answer(database, "aliases")
+    ctl(database, "retire", "chain")
+
+    assert [row["state"] for row in before] == ["active"]
+    assert [row["state"] for row in answer(database, "aliases")[0]] == ["retired"]
 
 
 def test_filter_that_names_nothing_is_a_slip_and_no_empty_answer(database):
