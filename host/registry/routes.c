@@ -125,8 +125,9 @@ bool routes_choose_queue(const struct registry *registry, const char *wanted,
     }
     if (!text_lower(queue, LIMIT_QUEUE_NAME + 1, wanted) || !text_is_queue_name(queue))
         return error_set(error, ERROR_USAGE,
-                         "--queue '%s' is no queue name: letters, digits and _, at most %d", wanted,
-                         LIMIT_QUEUE_NAME);
+                         "--queue '%s' is no queue name: letters, digits, _ and single hyphens "
+                         "between them, at most %d",
+                         wanted, LIMIT_QUEUE_NAME);
     return is_declared(registry, queue) || refuse_unknown(registry, queue, error);
 }
 

@@ -208,7 +208,7 @@ Test(registry, refuses_what_is_no_queue_name)
 
     cr_assert(not(registry_bind_queue(registry, "hello; drop table", &error)));
 
-    assert_refused(ERROR_USAGE, "is no queue name");
+    assert_refused(ERROR_USAGE, "is no queue name: letters, digits, _ and single hyphens");
 }
 
 Test(registry, last_given_module_of_each_alias_is_marked)
