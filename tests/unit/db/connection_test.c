@@ -475,6 +475,21 @@ Test(connection, a_dead_address_is_passed_over)
     fixture_close(&fixture);
 }
 
+/* In the midst of an attempt libpq closes one socket and opens the next, which has the same number.
+ */
+Test(connection, a_refused_address_is_passed_over_within_the_attempt)
+{
+    char url[256];
+    snprintf(url, sizeof(url), "host=127.0.0.1,%s port=1,%s", getenv("PGHOST"), getenv("PGPORT"));
+    fixture_open(&fixture, url, fixture_config(&fixture));
+
+    UNTIL(&fixture, fixture.ups == 1 || fixture.has_failed);
+
+    cr_assert(not(fixture.has_failed), "%s", fixture.fatal.text);
+    cr_assert(eq(uint, fixture.db->lanes[0].rotation, 0), "it took another attempt");
+    fixture_close(&fixture);
+}
+
 /* The value that libpq uses for an option, to be freed. */
 static char *option_in_use(const char *keyword)
 {
