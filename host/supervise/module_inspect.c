@@ -285,7 +285,7 @@ char *module_inspect(int runner_program, const char *path, size_t *size, struct 
 
     request.path = absolute;
     if (absolute == NULL)
-        error_set(error, ERROR_CONFIG, "%s", strerror(errno));
+        error_set(error, ERROR_CONFIG, "cannot be opened: %s", strerror(errno));
     else if (load_bytes(absolute, error))
         answer = module_inspect_file(&request, size, error);
     if (answer == NULL)

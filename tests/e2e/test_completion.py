@@ -177,20 +177,49 @@ def test_database_that_is_typed_is_the_one_asked(alone, database, hosts):
 
 
 @pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
-def test_zsh_completes_the_same(tmp_path):
+@contextlib.contextmanager
+def zsh(folder):
     setup = f"PS1=; fpath=({SCRIPTS} $fpath); autoload -Uz compinit; compinit -u -D; unsetopt zle_bracketed_paste 2>/dev/null; true"
-    shell = Shell(["zsh", "-f", "-i"], setup, tmp_path, PGFLOW_DATABASE=f"postgresql://postgres@/none?host={tmp_path}")
+    shell = Shell(["zsh", "-f", "-i"], setup, folder, PGFLOW_DATABASE=f"postgresql://postgres@/none?host={folder}")
     with contextlib.closing(shell):
+        yield shell
+
+
+def test_zsh_completes_the_same(tmp_path):
+    with zsh(tmp_path) as shell:
         assert last(shell, f"pgflow-host --plugin {module('chain')} --queue ch") == "chain"
         assert last(shell, f"pgflow-host --plugin {module('chain')} --queue=ch") == "--queue=chain"
         assert last(shell, "pgflowctl doc") == "doctor"
+
+
+ODD = "it's an odd $folder"
+ODD_WORDS = (
+    '"it\'s an odd \\$folder/flow.so"', "it\\'s\\ an\\ odd\\ \\$folder/flow.so", "'it'\\''s an odd $folder/flow.so'")
+
+
+def odd_folder(folder):
+    (folder / ODD).mkdir()
+    shutil.copy(module("chain"), folder / ODD / "flow.so")
+    (folder / "two words.so").touch()
+
+
+@pytest.mark.parametrize("shell_of", [bash, zsh])
+def test_quoted_words_are_read_as_the_shell_reads_them(tmp_path, shell_of):
+    odd_folder(tmp_path)
+
+    with shell_of(tmp_path) as shell:
+        for word in ODD_WORDS:
+            assert last(shell, f"pgflow-host --plugin {word} --queue ch") == "chain"
+            assert last(shell, f"pgflow-host --plugin={word} --queue ch") == "chain"
+        assert last(shell, "pgflow-host --plugin two") == "two words.so"
 
 
 def fish(line, folder):
     """What fish would offer: each line a word, with a tab and what it is."""
     env = environment(PGFLOW_DATABASE=f"postgresql://postgres@/none?host={folder}", HOME=folder, LANG="C.UTF-8")
     env["PATH"] = f"{CTL.parent}:{env['PATH']}"
-    command = f"source {SCRIPTS}/pgflowctl.fish; complete -C '{line}'"
+    quoted = line.replace("\\", "\\\\").replace("'", "\\'")
+    command = f"source {SCRIPTS}/pgflowctl.fish; complete -C '{quoted}'"
     shown = subprocess.run(
         ["fish", "--no-config", "-c", command], env=env, cwd=folder, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE
     )
@@ -205,3 +234,12 @@ def test_fish_completes_the_same(tmp_path):
     assert fish(f"pgflow-host --plugin {module('chain')} --queue=ch", tmp_path) == ["--queue=chain"]
     assert fish("pgflowctl doc", tmp_path) == ["doctor"]
     assert fish("pgflow-host --plugin flow", tmp_path) == ["flow.so"]
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
+def test_fish_reads_quoted_words(tmp_path):
+    odd_folder(tmp_path)
+
+    for word in ODD_WORDS:
+        assert fish(f"pgflow-host --plugin {word} --queue ch", tmp_path) == ["chain"]
+    assert fish("pgflow-host --plugin two", tmp_path) == ["two words.so"]

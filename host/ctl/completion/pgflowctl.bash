@@ -2,10 +2,37 @@
 # bash completion for pgflow-host and pgflowctl: hands the line to `pgflowctl complete`,
 # which knows the options, and reads queues from the modules that are already typed.
 
+# What the shell will make of a word, quotes perhaps still open. Nothing is expanded
+# but ~, so nothing is run.
+__pgflow_unquote() {
+    local text=$1 quote='' char i
+    plain=''
+    if [[ $text == \~/* ]]; then
+        text=${text:1}
+        plain=$HOME
+    fi
+    for ((i = 0; i < ${#text}; i++)); do
+        char=${text:i:1}
+        if [[ $char == "$quote" ]]; then
+            quote=''
+        elif [[ $char == \\ && $quote != \' ]]; then
+            ((++i))
+            if [[ $quote == \" && ${text:i:1} != [\\\"\$\`] ]]; then
+                plain+=\\
+            fi
+            plain+=${text:i:1}
+        elif [[ -z $quote && $char == [\"\'] ]]; then
+            quote=$char
+        else
+            plain+=$char
+        fi
+    done
+}
+
 # Words as the shell will see them: bash has also cut them at = and :, so that what
 # no blank divides in the line belongs together. The last one ends at the cursor.
 __pgflow_words() {
-    local rest=${COMP_LINE:0:COMP_POINT} word blanks i
+    local rest=${COMP_LINE:0:COMP_POINT} word blanks plain i
     words=()
     for ((i = 0; i <= COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
@@ -16,15 +43,15 @@ __pgflow_words() {
         else
             rest=${rest#"$word"}
         fi
-        word=${word//[\\\"\']/}
-        if [[ $word == \~/* ]]; then
-            word=$HOME/${word:2}
-        fi
         if ((i > 0)) && [[ -z $blanks ]]; then
             words[-1]+=$word
         else
             words+=("$word")
         fi
+    done
+    for i in "${!words[@]}"; do
+        __pgflow_unquote "${words[i]}"
+        words[i]=$plain
     done
 }
 

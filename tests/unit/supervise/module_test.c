@@ -416,7 +416,7 @@ Test(module, inspect_alone_needs_no_store)
     cr_assert_not_null(strstr(json, "\"chain\""));
     free(json);
     cr_assert_null(module_inspect(runner_program, "./nowhere.so", &size, &error));
-    cr_assert_str_eq(error.text, "./nowhere.so: No such file or directory");
+    cr_assert_str_eq(error.text, "./nowhere.so: cannot be opened: No such file or directory");
 }
 
 Test(module, missing_runner_is_told)
