@@ -15,6 +15,8 @@ static const char *remedy_of(int reason)
         return "; give each host of this machine a port of its own";
     case EADDRNOTAVAIL:
         return "; give an address that this machine has";
+    case EINVAL:
+        return "; an address of one link (fe80::) cannot be given here";
     case EACCES:
         return "; give a port above 1023";
     case EAFNOSUPPORT:

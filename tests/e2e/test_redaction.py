@@ -5,8 +5,9 @@ import os
 
 import pytest
 
+from lib.exposition import get
 from lib.paths import module
-from lib.programs import run_ctl, run_host
+from lib.programs import run_ctl, run_host, wait_until
 
 FORMATS = ["json", "logfmt", "pretty"]
 PASSWORD = "url-password-9931"
@@ -88,6 +89,19 @@ def test_host_and_runner_show_no_secret(database, hosts, log_format):
     # The log was there to be searched: a failed attempt, the restart, messages of others.
     for words in ("error_text", "connection changes state", "belong to no task"):
         assert words in host.said(), words
+
+
+def test_nothing_served_over_http_shows_a_secret(database, hosts):
+    options = ("--metrics-listen", "127.0.0.1:0")
+    env = {"PGFLOW_DATABASE": with_password(database), "PGPASSWORD": PASSWORD}
+    host = hosts.start(*options, queue="faults", plugins=["faults"], env=env)
+
+    serve_everything(database, host)
+
+    wait_until(lambda: (json.loads(get(host, "/status.json")[1])["database"] or {}).get("failures"))
+    told = json.loads(get(host, "/status.json")[1])
+    assert ERROR in [failure["error"] for failure in told["database"]["failures"]]
+    assert_clean(json.dumps(told) + get(host, "/metrics")[1] + get(host, f"/{INPUT}?{OUTPUT}")[1])
 
 
 @pytest.mark.parametrize("log_format", FORMATS)

@@ -161,6 +161,15 @@ Test(http, a_site_whose_name_leads_to_this_machine_reads_nothing)
     expect(ask("GET /x HTTP/1.0\r\nHost: 127.0.0.1:9187\r\n\r\n"), " 200 OK\r\n");
 }
 
+static bool has_ipv6(void)
+{
+    int probe = socket(AF_INET6, SOCK_STREAM, 0);
+
+    if (probe >= 0)
+        close(probe);
+    return probe >= 0;
+}
+
 static void listen_elsewhere(const char *where)
 {
     http_server_close(server);
@@ -178,10 +187,8 @@ Test(http, an_address_for_other_machines_goes_by_any_name)
 
 Test(http, every_address_of_ipv6_is_every_address_of_ipv4_too)
 {
-    int probe = socket(AF_INET6, SOCK_STREAM, 0);
-    if (probe < 0)
+    if (!has_ipv6())
         cr_skip_test("this machine has no IPv6");
-    close(probe);
     listen_elsewhere("[::]:0");
     char text[LISTEN_ADDRESS_TEXT], four[LISTEN_ADDRESS_TEXT];
     listen_address_print(&address, text);
@@ -381,4 +388,10 @@ Test(http, an_address_of_another_machine_says_what_to_do)
     cr_assert(eq(ptr, http_server_open(&loop, &other, answer, NULL, &error), NULL));
     cr_assert(eq(int, error.code, ERROR_CONFIG));
     expect(error.text, "an address that this machine has");
+
+    if (!has_ipv6())
+        return;
+    cr_assert(listen_address_parse("[fe80::1]:0", &other, &error));
+    cr_assert(eq(ptr, http_server_open(&loop, &other, answer, NULL, &error), NULL));
+    expect(error.text, "of one link");
 }
