@@ -2,7 +2,8 @@
 -- started. The exhausted ones first, they fail with [STALLED]; then the others go
 -- back to the queue, at most three times each, at most 1,000 tasks a round, each
 -- queue in a subtransaction: one that raises is reported as a warning and stops
--- nobody else. It never looks at what the caller can run.
+-- nobody else, and so does one whose message is not to be had within 2 s. It never
+-- looks at what the caller can run.
 -- Returns the number of tasks requeued.
 -- Callers: maintain, the cron job of existing installations. Locks: runs and
 -- tasks by skip locked, then messages.
@@ -11,6 +12,7 @@ returns int
 language plpgsql
 security definer
 set search_path = ''
+set lock_timeout = '2s'
 as $$
 declare
   round_limit constant int := 1000;
