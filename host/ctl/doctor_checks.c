@@ -141,12 +141,12 @@ static const char functions_sql[] =
     "   format('if its rollout is over: pgflowctl functions enable %s', f.function_name)"
     " from pgflow.worker_functions f where not f.enabled and f.paused_at is null"
     /* Not where that is what the last deployment of it wants, as of one that is retired. */
-    "   and not coalesce((select d.applied_at is not null and not e.enabled"
+    "   and not coalesce((select d.applied_at >= d.fenced_at and not e.enabled"
     "     from pgflow.deployment_manifest d"
     "     cross join lateral pgflow.manifest_entries(d.deployment) e"
     "     where e.function_name = f.function_name"
-    "       and coalesce(d.fenced_at, d.applied_at) is not null"
-    "     order by greatest(d.fenced_at, d.applied_at) desc limit 1), false)"
+    "       and d.fenced_at is not null"
+    "     order by d.fenced_at desc limit 1), false)"
     " union all"
     " select 'warning', format('%s is enabled and has no live worker%s', m.function_name,"
     "     coalesce('; the last heartbeat was '"
@@ -162,7 +162,13 @@ static const char functions_sql[] =
     " select 'warning', format('deployment %s is fenced since %s and not applied', d.deployment,"
     "     date_trunc('second', clock_timestamp() - d.fenced_at)),"
     "   'pgflowctl rollout MANIFEST.json status says what it waits for'"
-    " from pgflow.deployment_manifest d where d.fenced_at is not null and d.applied_at is null";
+    " from pgflow.deployment_manifest d"
+    " where d.fenced_at is not null and (d.applied_at < d.fenced_at or d.applied_at is null)"
+    /* Unless all of it belongs to later ones. */
+    "   and exists (select from pgflow.manifest_entries(d.deployment) e"
+    "     where not exists (select from pgflow.deployment_manifest n"
+    "       cross join lateral pgflow.manifest_entries(n.deployment) m"
+    "       where n.fenced_at > d.fenced_at and m.function_name = e.function_name))";
 
 /* A live worker that registered no pairs (an older client) may serve anything. */
 static const char work_sql[] =

@@ -169,9 +169,14 @@ def test_function_that_its_deployment_retired_is_no_news_and_one_that_it_fenced_
     retired = examine(database.url)
     begin("under way", "replace", True)
     fenced = {finding for _, finding in examine(database.url)[0]}
+    begin("over", "retire", False)
+    again = {finding for _, finding in examine(database.url)[0]}
 
     assert retired == ({}, 0)
-    assert "fn is disabled" in fenced
+    assert "fn is disabled" in fenced and any("under way is fenced since" in finding for finding in fenced), fenced
+    # It is the later one's now.
+    assert any("over is fenced since" in finding for finding in again), again
+    assert not any("under way" in finding for finding in again), again
 
 
 def test_work_without_a_worker_and_work_past_its_recovery(database):

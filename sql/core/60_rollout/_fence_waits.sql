@@ -1,6 +1,6 @@
 -- What the first half of a rollout still waits for, up to the final states, as
 -- (step, line); a step without line is over. Once the final states are applied
--- nothing here waits any more.
+-- nothing here waits any more, until it is fenced once more.
 --
 -- 2 fence, 3 deprecate, 4 wait, 5 deploy, 6 apply
 -- Callers: rollout_status.
@@ -59,5 +59,7 @@ as $$
       union all select format('select pgflow.apply_manifest(%L)', loaded.deployment)
     ) as u (line)
   )
-  select l.step, l.line from lines l where loaded.applied_at is null
+  select l.step, l.line
+  from lines l
+  where loaded.applied_at is null or loaded.applied_at < loaded.fenced_at
 $$;

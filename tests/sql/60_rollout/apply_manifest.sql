@@ -1,7 +1,7 @@
 -- fence_manifest and apply_manifest: the final states are those declared, and are
 -- refused while old code could come back.
 begin;
-select plan(33);
+select plan(34);
 
 insert into pgflow.queues (queue_name, kind) select q, 'shared' from unnest('{q,q3,q4}'::text[]) as q;
 select pgflow.load_manifest('{"deployment": "d", "entries": [
@@ -114,6 +114,9 @@ select is((select enabled from pgflow.worker_functions where function_name = 'so
 select matches(array_to_string(waits_for, e'\n'), 'belongs to deployment "B"', 'the status says so') from pgflow.rollout_status('A') where name = 'apply';
 select lives_ok($$ select pgflow.apply_manifest('B') $$, 'the later one ends');
 select pgflow.fence_manifest('A');
+select pgflow.apply_manifest('A');
+select pgflow.fence_manifest('A');
+select is((select name from pgflow.rollout_status('A') where state = 'now'), 'deploy', 'a deployment that is fenced once more begins once more');
 select lives_ok($$ select pgflow.apply_manifest('A') $$, 'fenced once more, the first one may come back');
 select pg_temp.load('C', 'keep-draining', true);
 select pgflow.fence_manifest('C');
