@@ -236,6 +236,10 @@ void db_read_and_claim_tasks(struct db *db, const char *queue, int quantity, int
                              const char *worker_id, struct db_pairs held, enum db_claim_way way,
                              db_claim_done done, void *ctx);
 
+/* Lets the session of that way plan the statements of claims and results before the first of them
+ * come. Changes nothing; a failure costs nothing but that time. */
+void db_warm_up(struct db *db, const char *queue, enum db_claim_way way, db_done done, void *ctx);
+
 /* To keep the row after the callback. */
 void db_claim_row_hold(struct db_claim_row *row);
 /* Frees a held row. Takes NULL. */

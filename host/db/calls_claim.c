@@ -241,6 +241,11 @@ static void answer_claim(struct call *call, const struct db_status *status, PGre
     free((void *)rows);
 }
 
+static enum call_lane lane_of(enum db_claim_way way)
+{
+    return way == DB_CLAIM_BESIDE_RESULTS ? CALL_CONTROL : CALL_WORK;
+}
+
 void db_read_and_claim_tasks(struct db *db, const char *queue, int quantity, int visibility_s,
                              const char *worker_id, struct db_pairs held, enum db_claim_way way,
                              db_claim_done done, void *ctx)
@@ -251,13 +256,20 @@ void db_read_and_claim_tasks(struct db *db, const char *queue, int quantity, int
                " attempt, max_attempts, claim_no, timeout, input, flow_input, input_error,"
                " body_mismatch, reason, due_in_ms from"
                " pgflow.read_and_claim_tasks($1, $2, $3, $4::uuid, " CALLS_PAIRS("$5", "$6") ")"};
-    struct call *call =
-        call_create(&statement, way == DB_CLAIM_BESIDE_RESULTS ? CALL_CONTROL : CALL_WORK,
-                    answer_claim, (call_done)done, ctx);
+    struct call *call = call_create(&statement, lane_of(way), answer_claim, (call_done)done, ctx);
     params_text(&call->params, queue);
     params_int(&call->params, quantity);
     params_int(&call->params, visibility_s);
     params_text(&call->params, worker_id);
     calls_put_pairs(&call->params, held);
+    db_submit(db, call);
+}
+
+void db_warm_up(struct db *db, const char *queue, enum db_claim_way way, db_done done, void *ctx)
+{
+    static const struct statement statement = {.sql = "select pgflow.warm_up($1)"};
+    struct call *call =
+        call_create(&statement, lane_of(way), calls_answer_done, (call_done)done, ctx);
+    params_text(&call->params, queue);
     db_submit(db, call);
 }

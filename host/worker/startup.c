@@ -105,6 +105,26 @@ static void on_missing(void *ctx, const struct db_status *status, const struct d
         next(worker, STARTUP_WARM);
 }
 
+static void on_warmed_up(void *ctx, const struct db_status *status)
+{
+    const struct worker *worker = ctx;
+
+    if (status->outcome != DB_OK)
+        log_debug("not_warmed_up", "a session plans its statements when they come",
+                  LOG_QUEUE(worker->queue), LOG_ERROR(status->text));
+}
+
+/* While the first runners start. Nobody waits for the answers: the first claim does, behind them.
+ * Behind a transaction pooler the session that learns is not the one that works. */
+static void warm_sessions(struct worker *worker)
+{
+    if (worker->settings->pooled)
+        return;
+    db_warm_up(worker->db, worker->queue, DB_CLAIM_BEHIND_RESULTS, on_warmed_up, worker);
+    if (worker->settings->db_connections > 1)
+        db_warm_up(worker->db, worker->queue, DB_CLAIM_BESIDE_RESULTS, on_warmed_up, worker);
+}
+
 static void warm_modules(struct worker *worker)
 {
     for (size_t i = 0; i < worker->module_count; i++) {
@@ -193,6 +213,7 @@ static void send_step(struct worker *worker)
                             worker);
         return;
     case STARTUP_WARM:
+        warm_sessions(worker);
         warm_modules(worker);
         return;
     case STARTUP_REGISTER:

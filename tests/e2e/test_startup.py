@@ -323,3 +323,19 @@ def test_migrate_twice_is_harmless(database):
     result = run_ctl("migrate", "--database", database.url)
 
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "sessions"), [((), 2), (("--db-connections", "1"), 1), (("--pooled",), 0)],
+    ids=["two connections", "one connection", "pooled"],
+)
+def test_every_connection_for_work_is_warmed_up(database, tmp_path, options, sessions):
+    database.rows(f"alter database {database.name} set track_functions = 'all'")
+
+    result = start(database.url, "noop", "noop", options=["--exit-when-idle", "1", *options], folder=tmp_path)
+
+    assert result.returncode == 0, result.stderr
+    # A session counts when it is over, a moment after its client.
+    database.until("select count(*) = 1 from pg_stat_activity where datname = current_database()")
+    calls = database.value("select coalesce(sum(calls), 0) from pg_stat_user_functions where funcname = 'warm_up'")
+    assert calls == sessions

@@ -45,6 +45,7 @@ from unnest(array[
   'start_tasks(flow_slug, msg_ids, worker_id, queue_name)',
   'track_worker_function(function_name, start_mode?)',
   'unretire_flow(flow_slug)',
+  'warm_up(queue_name)',
   'worker_function_state(name)'
 ]) as line;
 

@@ -293,6 +293,43 @@ def test_a_claim_reads_the_tasks_of_its_messages_and_no_others(database, sql):
     assert read <= 10 * 100
 
 
+KEPT_PLANS = """
+select ident from pg_backend_memory_contexts
+where name = 'CachedPlan' and ident ~ '(from|join|update|into) pgflow\\.(runs|step_states|step_tasks|steps|deps|flows)\\M'
+"""
+
+
+def test_a_session_that_was_warmed_up_has_the_plans_of_its_first_claim_and_results(database, sql):
+    deploy(sql, "f", {"a": [], "b": ["a"]})
+    worker = register(sql, "f", "fn", [("f", "a"), ("f", "b")])
+    sql.run("select pgflow.start_flows('f', array_fill('{}'::jsonb, array[3]))")
+    fresh = database.session()
+    fresh.run("select pgflow.warm_up('f')")
+    planned = set(fresh.run(KEPT_PLANS))
+    assert planned
+
+    for _ in range(2):
+        claims = fresh.claim(worker, "f")
+        assert fresh.finish(worker, claims, ["completed"] * 3) == [("completed",)] * 3
+
+    assert set(fresh.run(KEPT_PLANS)) - planned == set()
+    assert sql.one("select count(*) from pgflow.runs where status = 'completed'") == 3
+
+
+def test_warming_up_locks_no_row_and_takes_no_transaction_id(database, sql):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgflow.start_flow('f', '{}')")
+    warming = database.session()
+    warming.run("begin")
+    warming.run("select pgflow.warm_up('f')")
+
+    assert warming.one("select pg_current_xact_id_if_assigned()") is None
+    claims = sql.claim(worker, "f")
+    assert sql.finish(worker, claims, ["completed"]) == [("completed",)]
+    warming.run("rollback")
+
+
 def test_maintenance_is_done_by_one_session_at_a_time_and_the_others_do_not_wait(database, sql):
     deploy(sql, "f", {"a": []})
     worker = register(sql, "f", "fn", [("f", "a")])

@@ -233,6 +233,18 @@ static struct db_finish_item completed(size_t row, const char *output)
 
 /* ---- Tests ---- */
 
+Test(calls, both_sessions_of_claims_are_warmed_up)
+{
+    serve();
+
+    CALL(db_warm_up(fixture.db, "audit", DB_CLAIM_BEHIND_RESULTS, on_done, NULL));
+    CALL(db_warm_up(fixture.db, "audit", DB_CLAIM_BESIDE_RESULTS, on_done, NULL));
+    claim(1);
+
+    cr_assert(eq(sz, seen.row_count, 1));
+    cr_assert(eq(int, seen.rows[0]->outcome, DB_CLAIM_EMPTY));
+}
+
 Test(calls, schema_version_is_read)
 {
     CALL(db_schema_version(fixture.db, on_version, NULL));
