@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "observe/http_host.h"
+#include "observe/http_places.h"
 #include "observe/listen_address.h"
 #include "observe/listen_socket.h"
 
@@ -21,12 +22,6 @@
 
 enum { HANDLES = 4 };
 
-struct connection {
-    struct connection *prev, *next; /* NULL both ways: not in the list */
-    int fd;                         /* libmicrohttpd's, open as long as this is */
-    uint64_t answered_ns;           /* the last time, or when it began */
-};
-
 struct http_server {
     struct MHD_Daemon *daemon;
     int listener;
@@ -36,9 +31,7 @@ struct http_server {
     uv_timer_t pause;    /* of accepting */
     uv_handle_t *handles[HANDLES];
     int handles_open;
-    /* In the order of their last answers: the first has gone without one for the longest. */
-    struct connection connections;
-    unsigned connection_count;
+    struct http_places places;
     bool has_waited; /* who comes next has waited for its moment */
     bool is_local;   /* nothing outside of this machine reaches it */
     http_answer answer;
@@ -46,41 +39,6 @@ struct http_server {
 };
 
 /* ---- Connections ---- */
-
-static void list_remove(struct http_server *server, struct connection *connection)
-{
-    if (connection->next == NULL)
-        return;
-    connection->prev->next = connection->next;
-    connection->next->prev = connection->prev;
-    connection->prev = connection->next = NULL;
-    server->connection_count--;
-}
-
-static void list_append(struct http_server *server, struct connection *connection)
-{
-    struct connection *head = &server->connections;
-
-    connection->answered_ns = uv_hrtime();
-    connection->next = head;
-    connection->prev = head->prev;
-    head->prev->next = connection;
-    head->prev = connection;
-    server->connection_count++;
-}
-
-/* Its descriptor belongs to the daemon, which sees the end of the stream in its next run. False:
- * there is none. */
-static bool drop_oldest(struct http_server *server)
-{
-    struct connection *oldest = server->connections.next;
-
-    if (oldest == &server->connections)
-        return false;
-    list_remove(server, oldest);
-    (void)shutdown(oldest->fd, SHUT_RDWR);
-    return true;
-}
 
 static void on_accepting(uv_poll_t *poll, int status, int events);
 
@@ -94,20 +52,20 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **o
                           enum MHD_ConnectionNotificationCode what)
 {
     struct http_server *server = cls;
-    struct connection *record = *own;
+    struct http_place *place = *own;
 
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        record = info != NULL ? calloc(1, sizeof *record) : NULL;
-        if (record == NULL)
+        place = info != NULL ? calloc(1, sizeof *place) : NULL;
+        if (place == NULL)
             return; /* served, and bounded by the daemon's own limit */
-        record->fd = info->connect_fd;
-        list_append(server, record);
-        *own = record;
-    } else if (record != NULL) {
-        list_remove(server, record);
-        free(record);
+        place->fd = info->connect_fd;
+        http_places_take(&server->places, place);
+        *own = place;
+    } else if (place != NULL) {
+        http_places_leave(&server->places, place);
+        free(place);
         *own = NULL;
         if (uv_is_active((uv_handle_t *)&server->pause))
             go_on_accepting(server);
@@ -120,13 +78,12 @@ static void on_answered(void *cls, struct MHD_Connection *connection, void **see
     struct http_server *server = cls;
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct connection *record = info != NULL ? info->socket_context : NULL;
+    struct http_place *place = info != NULL ? info->socket_context : NULL;
 
     (void)seen;
-    if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK || record == NULL || record->next == NULL)
-        return;
-    list_remove(server, record);
-    list_append(server, record);
+    /* One that was dropped meanwhile does not come back. */
+    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK && place != NULL && place->next != NULL)
+        http_places_take(&server->places, place);
 }
 
 /* ---- Requests ---- */
@@ -286,10 +243,10 @@ static bool make_room(struct http_server *server)
     bool may_drop = server->has_waited;
 
     server->has_waited = false;
-    if (server->connection_count < LIMIT_HTTP_CONNECTIONS)
+    if (server->places.count < LIMIT_HTTP_CONNECTIONS)
         return true;
-    may_drop = may_drop || uv_hrtime() - server->connections.next->answered_ns >= IN_USE_NS;
-    return may_drop && drop_oldest(server);
+    may_drop = may_drop || !http_places_first_is_in_use(&server->places, IN_USE_NS);
+    return may_drop && http_places_drop_first(&server->places);
 }
 
 /* False: nobody waits, or nothing can be opened. */
@@ -307,7 +264,7 @@ static bool accept_one(struct http_server *server, bool certainly_waits)
     }
     /* Without a free descriptor accept4 fails even when nobody waits. */
     if (certainly_waits && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED &&
-        !drop_oldest(server))
+        !http_places_drop_first(&server->places))
         pause_accepting(server, SHORTAGE_MS);
     return false;
 }
@@ -321,7 +278,7 @@ static void on_accepting(uv_poll_t *poll, int status, int events)
     if (!make_room(server))
         pause_accepting(server, MOMENT_MS);
     else if (accept_one(server, true))
-        while (server->connection_count < LIMIT_HTTP_CONNECTIONS && accept_one(server, false))
+        while (server->places.count < LIMIT_HTTP_CONNECTIONS && accept_one(server, false))
             ;
     run(server);
 }
@@ -381,7 +338,7 @@ struct http_server *http_server_open(uv_loop_t *loop, struct listen_address *add
     server->answer = answer;
     server->ctx = ctx;
     server->is_local = listen_address_is_loopback(address);
-    server->connections.prev = server->connections.next = &server->connections;
+    http_places_init(&server->places);
     server->listener = listen_socket_open(address, LIMIT_HTTP_CONNECTIONS, error);
     if (server->listener >= 0) {
         if (start(server, loop))
