@@ -35,7 +35,7 @@ SCALES = {
         "w2_runs": 3000,
         "w3_elements": [2000, 8000, 20000],
         "w3_large": 8000,
-        "w4_samples": 60,
+        "w4_samples": 200,
         "w4_poll_samples": 4,
         "w4_backed_off": (2.0, 3.5),
         "w5_payloads": {"1 KB": (1000, 500), "100 KB": (100000, 50), "1 MB": (1000000, 10)},

@@ -36,6 +36,7 @@ class Latency(Workload):
     def sample(self, bench, options, count, pause):
         waits, starts = [], []
         with bench.database("bench_clock") as database, bench.hosts(database) as hosts:
+            database.rows("prepare start as select run_id from pgflow.start_flow('bench_clock', '{}')")
             host = hosts.start(*options, plugins=bench.modules("bench_clock"))
             meter = Meter(database, [host])
             for _ in range(count):
@@ -60,7 +61,7 @@ class Latency(Workload):
     def one(self, database):
         """Milliseconds from the call of start_flow to the handler, and to its answer: a commit is in both."""
         began = time.time_ns()
-        run = database.value("select run_id from pgflow.start_flow('bench_clock', '{}')")
+        run = database.value("execute start")
         started = time.time_ns()
         database.until("select status = 'completed' from pgflow.runs where run_id = %s", run)
         handled = database.value("select (output->>'clock')::bigint from pgflow.runs where run_id = %s", run)
