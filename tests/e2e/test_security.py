@@ -124,7 +124,9 @@ def test_a_runner_gains_no_privileges_and_has_its_limits(database, hosts):
 @needs_root
 def test_handler_user_leaves_a_handler_nothing_of_root(database, public_folder):
     with hosts_on(database, public_folder) as hosts:
-        host = hosts.start("--handler-user", "nobody", queue="faults", plugins=["faults"])
+        host = hosts.start(
+            "--handler-user", "nobody", queue="faults", plugins=["faults"], wrapper=["setpriv", "--groups", "0,4711"]
+        )
         run = database.start_flow("faults", {"fault": "self"})
         database.wait_run(run)
         status = status_of(runner_of(host))
@@ -132,7 +134,8 @@ def test_handler_user_leaves_a_handler_nothing_of_root(database, public_folder):
         assert database.task(run, "self").output["uid"] == NOBODY
         assert status["Uid"].split() == [str(NOBODY)] * 4
         assert len(set(status["Gid"].split())) == 1 and status["Gid"].split()[0] != "0"
-        assert "0" not in status["Groups"].split()
+        assert status_of(host.pid)["Groups"].split() == ["0", "4711"], "the host has them"
+        assert status["Groups"].split() == status["Gid"].split()[:1]
         for kind in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
             assert int(status[kind], 16) == 0, kind
 

@@ -406,3 +406,22 @@ def test_a_claim_gives_up_waiting_for_the_row_of_its_worker(database, sql):
 
     operator.run("rollback")
     assert [c["outcome"] for c in host.claim(worker, "f")] == ["started"]
+
+
+def test_results_and_releases_give_up_waiting_for_a_locked_run(database, sql):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgflow.start_flow('f', '{}')")
+    claims = sql.claim(worker, "f")
+    operator, host = database.session(), database.session(lock_timeout="0")
+    host.run("set statement_timeout = '20s'")
+    operator.run("begin")
+    operator.run("select from pgflow.runs for update")
+
+    with pytest.raises(psycopg2.errors.LockNotAvailable):
+        host.finish(worker, claims, ["completed"])
+    with pytest.raises(psycopg2.errors.LockNotAvailable):
+        host.run("select pgflow.release_tasks(%s, %s::uuid[], %s, %s, %s, array[true])", worker, *keys(claims))
+
+    operator.run("rollback")
+    assert host.finish(worker, claims, ["completed"]) == [("completed",)]
