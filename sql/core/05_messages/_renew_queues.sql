@@ -4,6 +4,7 @@
 -- - It is empty, and a task is queued on it: it was purged, or messages were archived by hand.
 -- Then queued tasks without a message get one, visible now. Who wants their work gone cancels the runs.
 -- queue_names: those to look at, null for all. Returns the queues that were healed.
+-- A sequence begun anew has given no id yet (is_called), which pg_sequence_last_value cannot tell from none at all.
 -- `alter sequence` and not setval, which a rollback (of --check) would not undo.
 -- Locks, for a queue to be healed alone: its queued tasks in order, then its table against senders. Callers: maintain,
 -- _provision_queues, _compile.
@@ -16,7 +17,7 @@ as $$
 declare
   healed text[] := '{}';
   queue record;
-  is_behind boolean;
+  given_id bigint;
   is_emptied boolean;
   run_ids uuid[];
   step_slugs text[];
@@ -33,20 +34,21 @@ begin
     where queue_names is null or q.queue_name = any (queue_names)
     order by q.queue_name
   loop
-    is_behind := coalesce(pg_sequence_last_value(queue.ids), 0) < queue.last_id;
     -- One statement, one snapshot: a task and its message come and go together. The newest ids are the living ones.
     execute format(
-      'select exists (select from pgflow.step_tasks t where t.queue_name = $1 and t.status = ''queued'')'
-      ' and not exists (select from pgmq.%I m order by m.msg_id desc limit 1)', queue.table_name)
-    into is_emptied using queue.queue_name;
-    continue when is_behind is not true and not is_emptied;
+      'select s.last_value - (not s.is_called)::int,'
+      ' exists (select from pgflow.step_tasks t where t.queue_name = $1 and t.status = ''queued'')'
+      ' and not exists (select from pgmq.%I m order by m.msg_id desc limit 1) from %s s', queue.table_name, queue.ids)
+    into given_id, is_emptied using queue.queue_name;
+    continue when not (coalesce(given_id < queue.last_id, false) or is_emptied);
 
     perform from pgflow.step_tasks t
     where t.queue_name = queue.queue_name and t.status = 'queued'
     order by t.run_id, t.step_slug, t.task_index
     for no key update;
     execute format('lock table pgmq.%I in share row exclusive mode', queue.table_name);
-    if coalesce(pg_sequence_last_value(queue.ids), 0) < queue.last_id then
+    execute format('select s.last_value - (not s.is_called)::int from %s s', queue.ids) into given_id;
+    if given_id < queue.last_id then
       execute format('alter sequence %s restart with %s', queue.ids, queue.last_id + 1);
     end if;
 

@@ -1,6 +1,6 @@
 -- A queue that was dropped and made anew serves again; queued tasks whose message is gone are sent once more.
 begin;
-select plan(17);
+select plan(20);
 select pgflow_test.chain('f', '{a}'), pgflow_test.chain('g', '{a}');
 select pgflow.register_worker(pgflow_test.w(1), 'f', 'fn', pgflow_test.pairs('f/a'));
 create function pg_temp.claim() returns setof pgflow.claim_row language sql as
@@ -41,6 +41,12 @@ savepoint before;
 select pgflow._renew_queues();
 rollback to before;
 select is(pgflow._renew_queues(), '{f}', 'what is rolled back has healed nothing, and is done again');
+
+-- With nothing to send, the new queue has given no id yet.
+select is((select count(*) from pg_temp.claim() where outcome = 'started'), 1::bigint, 'no task waits');
+select pg_temp.make_anew();
+select is(pgflow._renew_queues(), '{f}', 'a queue without waiting tasks is healed');
+select is(pgflow._renew_queues(), '{}', 'once, too');
 
 select * from finish();
 rollback;
