@@ -3,7 +3,7 @@
 -- none of them claims anything after this commits, however late it wakes up.
 -- Returns how many rows were deprecated. Disable the functions first, in a
 -- transaction of its own: otherwise a supervisor brings old code back.
--- Locks: the worker rows, by id; waits for claims that hold them.
+-- Locks: an advisory lock, then the worker rows, by id; waits for claims that hold them.
 -- Errors: 42704, a name with neither a function row nor a worker row.
 create function pgflow.deprecate_workers(function_names text[])
 returns int
@@ -20,7 +20,9 @@ begin
     where not exists (select from pgflow.workers w where w.function_name = n)));
   -- A process that registers anew holds its earlier row, which this waits for. The new row is not
   -- in the snapshot of the statement that waited, so look again until nothing is found; a
-  -- registration that comes later is superseded.
+  -- registration that comes later is superseded. The new row's id may be below those that are held: two
+  -- deprecations at once would meet in opposite order, hence one at a time.
+  perform pg_advisory_xact_lock(-1885826167, 2);
   loop
     with locked as (
       select w.worker_id

@@ -90,6 +90,27 @@ def test_a_deprecation_reaches_the_row_of_a_host_that_registers_anew_meanwhile(d
                    " order by started_at") == [(working, True, False), (standing_by, False, True)]
 
 
+def test_two_deprecations_and_a_registration_between_them_do_not_meet_in_opposite_order(database, sql):
+    deploy(sql, "f", {"a": []})
+    low, middle, high = (str(uuid.UUID(int=number)) for number in (1, 2, 3))
+    enroll = "select pgflow.register_worker(%s, 'f', 'fn', array[('f', 'a')::pgflow.task_pair])"
+    for worker in (middle, high):
+        assert sql.one(enroll, worker) == "registered"
+    claimer, first, second = (database.session() for _ in range(3))
+    claimer.run("begin")
+    claimer.run("select from pgflow.workers where worker_id = %s for share", high)
+    one = Background(lambda: first.one("select pgflow.deprecate_workers('{fn}')"))
+    database.wait_until_blocked(first.pid())
+    assert sql.one(enroll, low) == "registered"
+    other = Background(lambda: second.one("select pgflow.deprecate_workers('{fn}')"))
+    database.wait_until_blocked(second.pid())
+
+    claimer.run("commit")
+
+    assert (one.result(), other.result()) == (3, 0)
+    assert sql.one("select bool_and(deprecated_at is not null) from pgflow.workers")
+
+
 def test_a_claim_that_waited_for_a_deprecation_is_fenced(database, sql):
     deploy(sql, "f", {"a": []})
     worker = register(sql, "f", "fn", [("f", "a")])
