@@ -9,15 +9,18 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NUMBER = 7, PIPE_BYTES = 4096 };
+enum { NUMBER = 7, PIPE_BYTES = 4096, EXIT_NO_RUNNER = 99 };
 
-static struct cancel_page page;
+/* Shared with the runner, as the host's is. */
+static struct cancel_page *page;
 
 /* What a handler may leave behind: a pipe that does not block, full, and text in the stream. */
 static void leave_full_pipe(const char *text)
@@ -28,12 +31,15 @@ static void leave_full_pipe(const char *text)
         continue;
 }
 
+/* stderr is an empty pipe: nothing there to mark. */
 static void be_the_runner(const char *text, int out, int begun)
 {
     struct error error;
+    int err[2];
 
-    if (dup2(out, STDOUT_FILENO) < 0 || !output_mark_init(&page, &error))
-        _exit(1);
+    if (pipe2(err, O_CLOEXEC) != 0 || dup2(err[1], STDERR_FILENO) < 0 ||
+        dup2(out, STDOUT_FILENO) < 0 || !output_mark_init(page, &error))
+        _exit(EXIT_NO_RUNNER);
     output_mark_begin();
     leave_full_pipe(text);
     (void)close(begun);
@@ -55,13 +61,16 @@ static char state_of(pid_t pid)
     return behind_name ? behind_name[2] : '?';
 }
 
+/* As the host reads: counted, odd while it is at it. */
 static size_t read_all(int fd, char *into, size_t size)
 {
     size_t count = 0;
     ssize_t got;
 
+    atomic_fetch_add(&page->reads[0], 1);
     while (count < size && (got = read(fd, into + count, size - count)) > 0)
         count += (size_t)got;
+    atomic_fetch_add(&page->reads[0], 1);
     return count;
 }
 
@@ -74,6 +83,8 @@ static void expect_mark_behind(const char *text)
     int status = 0;
     char none;
 
+    page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    cr_assert_neq(page, MAP_FAILED);
     cr_assert_eq(pipe2(out, O_CLOEXEC), 0);
     cr_assert_eq(pipe2(begun, O_CLOEXEC), 0);
     cr_assert_eq(fcntl(out[1], F_SETPIPE_SZ, PIPE_BYTES), PIPE_BYTES);
@@ -97,6 +108,7 @@ static void expect_mark_behind(const char *text)
     cr_assert_eq(memcmp(marker.magic, FRAME_MARKER_MAGIC, sizeof marker.magic), 0);
     cr_assert_eq(marker.number_low, NUMBER);
     cr_assert_eq(memcmp(read_back + size - sizeof marker - strlen(text), text, strlen(text)), 0);
+    (void)munmap(page, sizeof *page);
 }
 
 Test(output_mark, waits_for_room_in_a_full_pipe_that_does_not_block)
