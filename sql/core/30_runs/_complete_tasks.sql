@@ -7,7 +7,7 @@
 -- A task of a map has an input, its element; the task of a single step has none.
 -- A task given twice in one batch is written once, by the first item; the other is for _judge_results.
 -- Gives back the verdicts, in no order, and beside them the messages to archive.
--- `any (array[...])`: see docs/internals/sql-engine.md, plans.
+-- `any (array[...])`, and the status inside a `case`: see docs/internals/sql-engine.md, plans.
 -- Locks: the tasks by (run, step, index); the caller holds the runs. Callers: _apply_results.
 create function pgflow._complete_tasks(
   worker_id uuid, run_ids uuid[], step_slugs text[], task_indexes int[], claim_nos int[],
@@ -34,8 +34,8 @@ begin
       order by g.run_id, g.step_slug, g.task_index, g.item
     ) i
     where t.run_id = any (array[i.run_id]) and t.step_slug = i.step_slug and t.task_index = i.task_index
-      and t.status = 'started'
-      and case when worker_id is null then not t.claimed_exact
+      and case when t.status <> 'started' then false
+               when worker_id is null then not t.claimed_exact
                else t.claim_no = i.claim_no and t.last_worker_id = worker_id end
       and (t.input is not null or jsonb_typeof(i.output) = 'array' or not exists (
         select

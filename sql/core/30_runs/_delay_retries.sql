@@ -13,6 +13,6 @@ begin
     from unnest(verdicts) v
     join pgflow.step_tasks t
       on t.run_id = any (array[v.run_id]) and t.step_slug = v.step_slug and t.task_index = v.task_index
-    where v.verdict = 'retry' and t.status = 'queued');
+    where v.verdict = 'retry' and t.status || '' = 'queued');
 end
 $$;

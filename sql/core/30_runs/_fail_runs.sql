@@ -18,7 +18,7 @@ begin
         select count(*)
         from pgflow.step_states st
         where st.run_id = r.run_id and st.status not in ('completed', 'skipped'))
-  where r.run_id = any (run_ids) and r.status = 'started';
+  where r.run_id = any (run_ids) and r.status || '' = 'started';
 
   update pgflow.step_states st
   set status = 'created',

@@ -27,7 +27,7 @@ begin
     exit when handled >= at_most;
     begin
       perform from pgflow.runs r
-      where r.run_id = one.run_id and r.status = 'started'
+      where r.run_id = one.run_id and r.status || '' = 'started'
       for no key update skip locked;
       if found then
         perform pgflow._fail_stalled(

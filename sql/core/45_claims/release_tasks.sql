@@ -17,7 +17,9 @@ language plpgsql
 security definer
 set search_path = ''
 set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
@@ -48,7 +50,7 @@ begin
            with ordinality as g(run_id, step_slug, task_index, claim_no, item)
     join pgflow.step_tasks t
       on t.run_id = any (array[g.run_id]) and t.step_slug = g.step_slug and t.task_index = g.task_index
-    where t.status = 'started' and t.last_worker_id = $1 and t.claim_no = g.claim_no
+    where t.status || '' = 'started' and t.last_worker_id = $1 and t.claim_no = g.claim_no
     group by t.run_id, t.step_slug, t.task_index);
   perform pgflow._give_back(
     array_agg(run_ids[m]), array_agg(step_slugs[m]), array_agg(task_indexes[m]),

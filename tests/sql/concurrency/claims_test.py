@@ -314,6 +314,33 @@ def test_a_claim_reads_the_tasks_of_its_messages_and_no_others(database, sql):
     assert read <= 10 * 100
 
 
+@pytest.mark.parametrize("report", ["completed", "failed", "permanent", "release"])
+def test_results_read_their_own_tasks_and_runs_and_no_others(database, sql, report):
+    """Also by a plan made when nothing was started: an index of what is started looks as cheap as a key then."""
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgflow.start_flows('f', array_fill('{}'::jsonb, array[2000]))")
+    sql.run("update pgflow.runs set status = 'completed', completed_at = now(), output = '{}', remaining_steps = 0")
+    sql.run("analyze pgflow.step_tasks, pgflow.runs")
+    sql.run("update pgflow.runs set status = 'started', completed_at = null, output = null, remaining_steps = 1")
+    reporter = database.session()
+    reporter.run("select pgflow.warm_up('f')")
+    claims = [row for _ in range(10) for row in sql.claim(worker, "f", 100)]
+
+    reporter.run("begin")
+    if report == "release":
+        rows = reporter.run("select outcome from pgflow.release_tasks(%s, %s::uuid[], %s, %s, %s, array_fill(true, array[100]))",
+                            worker, *keys(claims[:100]))
+    else:
+        rows = reporter.finish(worker, claims[:100], [report] * 100)
+    read = reporter.one("select sum(idx_tup_fetch + seq_tup_read) from pg_stat_xact_user_tables"
+                        " where relid in ('pgflow.step_tasks'::regclass, 'pgflow.runs'::regclass)")
+    reporter.run("rollback")
+
+    assert len(set(rows)) == 1 and len(rows) == 100
+    assert read < len(claims)
+
+
 KEPT_PLANS = """
 select ident from pg_backend_memory_contexts
 where name = 'CachedPlan' and ident ~ '(from|join|update|into) pgflow\\.(runs|step_states|step_tasks|steps|deps|flows)\\M'
