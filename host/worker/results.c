@@ -128,31 +128,37 @@ static void log_refusal(const struct worker *worker, const struct flight *flight
              LOG_FIELD_TEXT("sqlstate", status->sqlstate), LOG_ERROR(status->text));
 }
 
-static void on_refused_results(struct worker *worker, const struct db_status *status)
-{
-    struct flight *flight = &worker->results.finish;
+/* What to do with an item that is refused alone and for ever. */
+typedef void (*give_up_fn)(struct worker *worker, struct task *task,
+                           const struct db_status *status);
 
-    log_refusal(worker, flight, status,
-                flight->count == 1 ? "a result was refused"
-                : flight->is_apart
-                    ? "results of a run were refused again"
-                    : "a batch of results was refused as a whole; they are sent one by one");
-    if (!is_fault_of_the_item(status) && (flight->is_apart || flight->count == 1))
-        boarding_set_apart(worker, flight);
-    else if (!boarding_split(worker, flight))
-        replace_refused(worker, flight->tasks[0], status);
+/* The call recorded nothing: what it carried waits again, each item in the way that fits the
+ * reason. */
+static void on_refused(struct worker *worker, struct flight *flight, const struct db_status *status,
+                       const char *what, give_up_fn give_up)
+{
+    boarding_take_back(worker, flight);
+    if (!is_lost(status)) {
+        log_refusal(worker, flight, status, what);
+        if (!is_fault_of_the_item(status) && (flight->is_apart || flight->count == 1))
+            boarding_set_apart(worker, flight);
+        else if (!boarding_split(worker, flight))
+            give_up(worker, flight->tasks[0], status);
+    }
+    boarding_end(flight);
 }
 
-static void on_refused_releases(struct worker *worker, const struct db_status *status)
+static const char *refused_results(const struct flight *flight)
 {
-    struct flight *flight = &worker->results.release;
+    if (flight->count == 1)
+        return "a result was refused";
+    return flight->is_apart ? "results of a run were refused again"
+                            : "a batch of results was refused as a whole; they are sent one by one";
+}
 
-    log_refusal(worker, flight, status,
-                flight->count == 1 ? "a release was refused" : "releases were refused as a whole");
-    if (!is_fault_of_the_item(status) && (flight->is_apart || flight->count == 1))
-        boarding_set_apart(worker, flight);
-    else if (!boarding_split(worker, flight))
-        abandon(worker, flight->tasks[0], status);
+static const char *refused_releases(const struct flight *flight)
+{
+    return flight->count == 1 ? "a release was refused" : "releases were refused as a whole";
 }
 
 static void on_finished(void *ctx, const struct db_status *status,
@@ -165,10 +171,7 @@ static void on_finished(void *ctx, const struct db_status *status,
     worker_wake(worker);
     telemetry_call(worker, METRICS_CALL_FINISH, status);
     if (status->outcome != DB_OK) {
-        boarding_take_back(worker, flight);
-        if (!is_lost(status))
-            on_refused_results(worker, status);
-        boarding_end(flight);
+        on_refused(worker, flight, status, refused_results(flight), replace_refused);
         return;
     }
     for (size_t i = 0; i < flight->count; i++) {
@@ -191,10 +194,7 @@ static void on_released(void *ctx, const struct db_status *status,
     worker_wake(worker);
     telemetry_call(worker, METRICS_CALL_RELEASE, status);
     if (status->outcome != DB_OK) {
-        boarding_take_back(worker, flight);
-        if (!is_lost(status))
-            on_refused_releases(worker, status);
-        boarding_end(flight);
+        on_refused(worker, flight, status, refused_releases(flight), abandon);
         return;
     }
     for (size_t i = 0; i < flight->count; i++) {
