@@ -251,6 +251,16 @@ void pool_cancel(struct pool *pool, struct pool_task *task, enum pool_cancel_why
         runner_ask_to_stop(runner);
 }
 
+void pool_note_stop(struct pool *pool)
+{
+    pool->stopping = true;
+    for (uint32_t i = 0; i < pool->module_count; i++)
+        for (struct runner *runner = pool->modules[i]->runners[RUNNER_EXITED].first; runner != NULL;
+             runner = runner->next)
+            if (runner->awaits_stop)
+                runner_set_due(runner, uv_now(pool->config.loop));
+}
+
 static void kill_runners_of(struct pool_module *module)
 {
     for (int state = RUNNER_STARTING; state <= RUNNER_STOPPING; state++)
@@ -348,6 +358,7 @@ void pool_continue_close(struct pool *pool)
 
 void pool_close(struct pool *pool, void (*on_closed)(void *context))
 {
+    pool_note_stop(pool);
     pool->closing = true;
     pool->killing = true;
     pool->on_closed = on_closed;

@@ -193,6 +193,11 @@ bool pool_recall(struct pool *pool, struct pool_task *task);
  * counts, but POOL_SHUTDOWN gives way to POOL_RUN_ENDED. */
 void pool_cancel(struct pool *pool, struct pool_task *task, enum pool_cancel_why why);
 
+/* The host was told to stop. A runner that dies, or died within the last second, of such a signal
+ * got it along with the host (a process group, a control group): its task ends as POOL_CANCELLED
+ * (shutdown), and nobody is blamed. */
+void pool_note_stop(struct pool *pool);
+
 /* SIGKILL to every runner. Tasks in flight end as POOL_CANCELLED (shutdown) if
  * no complete answer was there, waiting ones as POOL_RETURNED. No runner is
  * started after it. */

@@ -108,6 +108,7 @@ struct runner {
     int64_t exit_status;      /* from the kernel, once EXITED */
     int exit_signal;
     bool ready_came;
+    bool awaits_stop;     /* a stop signal ended it: is the host about to be told as well? */
     bool output_unheard;  /* output was read after its answers were */
     struct error failure; /* FAILED's text, or how the protocol was broken */
 };
@@ -159,6 +160,7 @@ struct pool {
     struct reaper *reaper;
     char **environment; /* of the runners */
     char *scratch;      /* LIMIT_POOL_SCRATCH bytes for reading */
+    bool stopping;      /* pool_note_stop */
     bool killing;       /* pool_kill_all: start nothing */
     bool closing;
     int open_handles;
@@ -173,6 +175,7 @@ enum {
     LIMIT_QUICK_US = 500,
     LIMIT_QUICK_IN_A_ROW = 20,
     LIMIT_OUTPUT_AFTER_DEATH_MS = 100,
+    LIMIT_STOP_AFTER_DEATH_MS = 1000, /* whoever signals one process after the other is that quick */
     LIMIT_EXIT_AFTER_SOCKET_MS = 2000, /* a dying process closes its socket first */
     LIMIT_DEATHS_IN_A_ROW = 5,
     LIMIT_READY_TIMEOUT_MS = 10000,
@@ -243,6 +246,8 @@ void runner_on_timer(uv_timer_t *timer);
 void runner_on_exit(uv_process_t *process, int64_t exit_status, int term_signal);
 void runner_on_socket(uv_poll_t *poll, int status, int events);
 void runner_on_output(uv_poll_t *poll, int status, int events);
+/* It died of a signal that stops the host too, or exited as if it had. */
+bool runner_was_told_to_stop(const struct runner *runner);
 /* EXITED and both pipes at their end: settle, close. */
 void runner_try_finish(struct runner *runner);
 

@@ -239,6 +239,7 @@ static void on_due(struct runner *runner)
         runner_kill(runner, runner->cause);
         break;
     case RUNNER_EXITED:
+        runner->awaits_stop = false;
         runner->out[POOL_STDOUT].ended = runner->out[POOL_STDERR].ended = true;
         runner_try_finish(runner);
         break;
@@ -302,6 +303,17 @@ static void set_cause(struct runner *runner, enum runner_state before)
         runner->cause = runner->exit_signal != 0 ? POOL_EXIT_SIGNAL : POOL_EXIT_STATUS;
 }
 
+bool runner_was_told_to_stop(const struct runner *runner)
+{
+    static const int stopping[] = {SIGTERM, SIGINT, SIGHUP};
+
+    for (size_t i = 0; i < sizeof stopping / sizeof stopping[0]; i++)
+        if (runner->exit_signal == stopping[i] ||
+            (runner->exit_signal == 0 && runner->exit_status == 128 + stopping[i]))
+            return true;
+    return false;
+}
+
 /* libuv took the exit status, so the pid is free again as soon as its group is
  * empty; as long as anyone is in the group the kernel does not hand it out. */
 void runner_on_exit(uv_process_t *process, int64_t exit_status, int term_signal)
@@ -317,7 +329,10 @@ void runner_on_exit(uv_process_t *process, int64_t exit_status, int term_signal)
     runner_read_answers(runner);
     set_cause(runner, before);
     uv_poll_stop(&runner->socket_poll);
-    runner_set_due(runner, due_in(runner, LIMIT_OUTPUT_AFTER_DEATH_MS));
+    runner->awaits_stop = !runner->pool->stopping && ended_by_itself(runner, before) &&
+                          runner_was_told_to_stop(runner);
+    runner_set_due(runner, due_in(runner, runner->awaits_stop ? LIMIT_STOP_AFTER_DEATH_MS
+                                                              : LIMIT_OUTPUT_AFTER_DEATH_MS));
     for (int i = 0; i < 2; i++)
         runner_output_read_last(&runner->out[i]);
     runner_try_finish(runner);
@@ -325,7 +340,7 @@ void runner_on_exit(uv_process_t *process, int64_t exit_status, int term_signal)
 
 void runner_try_finish(struct runner *runner)
 {
-    if (runner->state != RUNNER_EXITED || !runner->out[POOL_STDOUT].ended ||
+    if (runner->state != RUNNER_EXITED || runner->awaits_stop || !runner->out[POOL_STDOUT].ended ||
         !runner->out[POOL_STDERR].ended)
         return;
     runner_output_flush(&runner->out[POOL_STDOUT]);

@@ -20,6 +20,13 @@ static struct result_death describe_death(const struct runner *runner, const str
                                  .protocol = runner->failure.text};
 }
 
+/* Told to stop as its host was: no fault of the handler, and none of the module. */
+static bool ended_with_host(const struct runner *runner)
+{
+    return runner->pool->stopping && runner->cause >= POOL_EXIT_SIGNAL &&
+           runner_was_told_to_stop(runner);
+}
+
 static void blame(struct runner *runner, struct pool_task *task)
 {
     struct result_death death = describe_death(runner, task);
@@ -30,7 +37,7 @@ static void blame(struct runner *runner, struct pool_task *task)
                                  .us = (uv_hrtime() - task->started_ns) / 1000u};
 
     result.ms = result.us / 1000u;
-    if (runner->cause == POOL_EXIT_KILLED) {
+    if (runner->cause == POOL_EXIT_KILLED || ended_with_host(runner)) {
         result.outcome = POOL_CANCELLED;
         result.retry_after_s = -1;
         result.why = task->cancel_why == 0 ? POOL_SHUTDOWN : (enum pool_cancel_why)task->cancel_why;
@@ -74,10 +81,12 @@ static void describe_end(const struct runner *runner, const struct pool_task *ta
     }
 }
 
-static bool is_own_doing(enum pool_exit_cause cause)
+static bool is_own_doing(const struct runner *runner)
 {
+    enum pool_exit_cause cause = runner->cause;
+
     return cause == POOL_EXIT_IDLE || cause == POOL_EXIT_RECYCLED || cause == POOL_EXIT_STOPPED ||
-           cause == POOL_EXIT_KILLED;
+           cause == POOL_EXIT_KILLED || ended_with_host(runner);
 }
 
 void runner_settle(struct runner *runner)
@@ -85,6 +94,7 @@ void runner_settle(struct runner *runner)
     struct runner_slot *head = runner_head(runner);
     struct pool_task *task = NULL;
     bool had_task = head != NULL;
+    bool own_doing = is_own_doing(runner);
     char reason[LIMIT_ERROR_TEXT];
 
     if (head != NULL && head->started)
@@ -94,14 +104,14 @@ void runner_settle(struct runner *runner)
         runner_tell_started(task);
     describe_end(runner, task, reason, sizeof reason);
     pool_emit(runner->module, runner->cause == POOL_EXIT_START ? "runner_failed" : "runner_exit",
-              is_own_doing(runner->cause) ? PGF_LOG_DEBUG : PGF_LOG_WARN, task, runner->pid,
+              own_doing ? PGF_LOG_DEBUG : PGF_LOG_WARN, task, runner->pid,
               "runner ended (%s): %s", pool_exit_cause_name(runner->cause), reason);
     if (task != NULL)
         runner_drop_head(runner);
     move_waiting(runner);
-    if (runner->cause == POOL_EXIT_START)
+    if (!own_doing && runner->cause == POOL_EXIT_START)
         module_note_failed_start(runner->module, reason);
-    else if (had_task && !is_own_doing(runner->cause))
+    else if (!own_doing && had_task)
         module_note_death(runner->module, reason);
     if (task != NULL)
         blame(runner, task);

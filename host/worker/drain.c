@@ -106,6 +106,8 @@ void drain_on_signal(struct worker *worker, int number)
     snprintf(why, sizeof why, "SIG%s", sigabbrev_np(number));
     if (worker->settings->check && worker->life.state != WORKER_DRAINING)
         worker_fail(worker, ERROR_UNAVAILABLE, "%s came before the check had an answer", why);
+    if (worker->pool != NULL)
+        pool_note_stop(worker->pool);
     drain_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, why);
     if (drain->hurried)
         return;

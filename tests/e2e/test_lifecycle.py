@@ -1,6 +1,7 @@
 """Stopping, standing by, being deprecated: a host leaves nothing half done."""
 
 import contextlib
+import os
 import signal
 import socket
 
@@ -90,6 +91,20 @@ def test_systemd_is_told_of_readiness_of_a_loop_that_turns_and_of_the_stop(datab
         host.signal(signal.SIGTERM)
         wait("STOPPING=1")
         assert host.wait() == 0
+
+
+@pytest.mark.parametrize("first", ["host", "runner"])
+def test_term_to_host_and_runners_at_once_burns_no_attempt(database, hosts, first):
+    host = faults(hosts)
+    run = start_sleep(database, host, 60000)
+    runners = host.children()
+
+    for pid in [host.pid, *runners] if first == "host" else [*runners, host.pid]:
+        os.kill(pid, signal.SIGTERM)
+
+    assert host.wait() == 0
+    task = database.task(run, "sleep")
+    assert (task.status, task.attempts_count, task.released_count) == ("queued", 0, 1)
 
 
 def test_no_runner_outlives_its_host(database, hosts):

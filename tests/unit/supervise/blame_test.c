@@ -4,6 +4,8 @@
  */
 #include "harness.h"
 
+#include "supervise/pool_internal.h"
+
 #include <signal.h>
 #include <string.h>
 
@@ -222,4 +224,92 @@ Test(blame, recall_and_start_never_both_win)
         }
         record_free(&record);
     }
+}
+
+/* ---- A stop signal that reaches runner and host alike ---- */
+
+/* The pid of the runner in whose handler the task then is. */
+static pid_t start_sleep(struct record *record)
+{
+    harness_submit(&h, record, faults, "sleep", "{\"ms\": 600000}");
+    harness_wait(&h, &record->started, 1);
+    return record->task.runner->pid;
+}
+
+static void expect_given_back(struct record *record)
+{
+    harness_wait(&h, &record->done, 1);
+    cr_assert_eq(record->outcome, POOL_CANCELLED, "%s", record->error);
+    cr_assert_eq(record->why, POOL_SHUTDOWN);
+    cr_assert(record->was_started);
+    record_free(record);
+}
+
+static void expect_given_back_after(int number)
+{
+    struct record task = {0};
+
+    pool_note_stop(h.pool);
+    kill(start_sleep(&task), number);
+    expect_given_back(&task);
+    cr_assert_eq(h.held_count, 0);
+}
+
+Test(blame, nobody_is_when_a_stopping_host_and_its_runner_get_sigterm)
+{
+    expect_given_back_after(SIGTERM);
+}
+
+Test(blame, nobody_is_when_a_stopping_host_and_its_runner_get_sigint)
+{
+    expect_given_back_after(SIGINT);
+}
+
+/* As a runtime does that ends by an exit when it is told to stop. */
+Test(blame, nobody_is_when_the_runner_of_a_stopping_host_exits_with_143)
+{
+    struct record task = {0};
+
+    pool_note_stop(h.pool);
+    harness_submit(&h, &task, faults, "exit", "{\"status\": 143}");
+    expect_given_back(&task);
+}
+
+static bool has_exited(struct harness *harness, void *data)
+{
+    (void)data;
+    return pool_gauges(harness->pool).stopping == 1;
+}
+
+Test(blame, nobody_is_when_the_runner_was_signalled_before_its_host)
+{
+    struct record task = {0};
+
+    kill(start_sleep(&task), SIGTERM);
+    harness_wait_for(&h, has_exited, NULL);
+    cr_assert_eq(task.done, 0, "judged before the host can know");
+    pool_note_stop(h.pool);
+    expect_given_back(&task);
+}
+
+Test(blame, handler_is_when_its_runner_alone_gets_sigterm)
+{
+    struct record task = {0};
+
+    kill(start_sleep(&task), SIGTERM);
+    harness_wait(&h, &task.done, 1);
+    cr_assert_eq(task.outcome, POOL_FAILED);
+    cr_assert_str_eq(task.error, "handler died: SIGTERM");
+    record_free(&task);
+}
+
+Test(blame, handler_is_when_it_crashes_while_the_host_stops)
+{
+    struct record task = {0};
+
+    pool_note_stop(h.pool);
+    harness_run(&h, &task, faults, "segv", "{}");
+    cr_assert_eq(task.outcome, POOL_FAILED);
+    cr_assert_str_eq(task.error, "handler died: SIGSEGV");
+    record_free(&task);
 }
