@@ -106,6 +106,14 @@ static void on_fenced(struct worker *worker, const char *reason)
                     why);
 }
 
+static bool has_held(const struct db_claim *claim)
+{
+    for (size_t i = 0; i < claim->count; i++)
+        if (claim->rows[i]->outcome == DB_CLAIM_HELD)
+            return true;
+    return false;
+}
+
 static void take_rows(struct worker *worker, const struct db_claim *claim, uint64_t now_ns,
                       uint64_t claimed_ns)
 {
@@ -128,10 +136,9 @@ static void take_rows(struct worker *worker, const struct db_claim *claim, uint6
     if (claims->backlog)
         claims->due = true;
     telemetry_claimed(worker, claim);
-    dispatch_claim(worker, claim, claimed_ns);
-    for (size_t i = 0; i < claim->count; i++)
-        if (claim->rows[i]->outcome == DB_CLAIM_HELD)
-            claims->not_before_ns = now_ns + HELD_PAUSE_MS * NS_PER_MS;
+    if (has_held(claim))
+        claims->not_before_ns = now_ns + HELD_PAUSE_MS * NS_PER_MS;
+    dispatch_claim(worker, claim, claimed_ns); /* the last one that reads the rows */
 }
 
 static void on_claimed(void *ctx, const struct db_status *status, const struct db_claim *claim)

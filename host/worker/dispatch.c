@@ -112,15 +112,16 @@ static void start_row(struct worker *worker, struct db_claim_row *row, uint64_t 
 {
     const struct deployment_step *step = registry_find(worker->registry, row->flow, row->step);
 
-    db_claim_row_hold(row);
     struct task *task = task_add(&worker->tasks, row, step, claimed_ns);
     if (task == NULL) {
-        /* Not held by anybody: recovery gives it to another host. */
-        log_error("out_of_memory", "a claimed task was dropped", LOG_QUEUE(worker->queue),
-                  LOG_FLOW(row->flow), LOG_STEP(row->step), LOG_RUN(row->run_id));
-        db_claim_row_drop(row);
+        /* The row stays the claim's; the database is told what we hold, and takes this one back. */
+        log_error("out_of_memory", "there is no memory for a claimed task; it is given back",
+                  LOG_QUEUE(worker->queue), LOG_FLOW(row->flow), LOG_STEP(row->step),
+                  LOG_RUN(row->run_id));
+        reclaim_want(worker);
         return;
     }
+    db_claim_row_hold(row);
     /* A claim that was in flight when the drain began: given back untouched. */
     bool draining = worker->life.state != WORKER_RUNNING;
     if (step == NULL || draining)

@@ -49,7 +49,8 @@ struct task_table {
     uint64_t results_acknowledged;
 };
 
-/* Takes over the row (db_claim_row_hold was called). NULL: no memory. */
+/* Takes over the row; the caller holds it (db_claim_row_hold) once the task is there. NULL: no
+ * memory, and the row is still the claim's. */
 struct task *task_add(struct task_table *table, struct db_claim_row *row,
                       const struct deployment_step *step, uint64_t claimed_ns);
 /* Acknowledged, or not to be reported: frees it, its text and its row. */

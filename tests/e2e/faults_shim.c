@@ -4,7 +4,8 @@
  * environment, is "FUNCTION:N:FILE": the N-th call fails, and FILE is made then,
  * so that the test knows whether there are that many. Of malloc and its
  * relatives only calls from our program and from libpq count: libuv and
- * OpenSSL end the process without memory, whoever uses them.
+ * OpenSSL end the process without memory, whoever uses them. "claim" is malloc
+ * from the moment when a claim was sent.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -27,6 +28,7 @@ static char hit_file[512];
 static long countdown; /* 0: nothing fails any more */
 static struct range counted[2];
 static int counted_count;
+static bool claim_was_sent;
 
 static int add_range(struct dl_phdr_info *info, size_t size, void *first)
 {
@@ -70,40 +72,55 @@ static bool fails(const char *name)
 
 static bool allocation_fails(const void *caller)
 {
+    if (strcmp(function, "claim") == 0 && !claim_was_sent)
+        return false;
     for (int i = 0; countdown > 0 && i < counted_count; i++)
         if ((uintptr_t)caller >= counted[i].begin && (uintptr_t)caller < counted[i].end)
-            return fails("malloc");
+            return fails(claim_was_sent ? function : "malloc");
     return false;
 }
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 #define CALLER __builtin_return_address(0)
 
-/* ---- Memory. glibc's own names, because dlsym allocates. ---- */
+/* ---- Memory. glibc's own names, because dlsym allocates; the sanitizer's where the host is built
+ * with one, for what it gives it must take back. Its dlsym allocates from a place of its own. ---- */
 
+#ifdef PGFLOW_SANITIZED
+void *__interceptor_malloc(size_t size);
+void *__interceptor_calloc(size_t count, size_t size);
+void *__interceptor_realloc(void *old, size_t size);
+#define REAL_MALLOC __interceptor_malloc
+#define REAL_CALLOC __interceptor_calloc
+#define REAL_REALLOC __interceptor_realloc
+#else
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
+#define REAL_MALLOC __libc_malloc
+#define REAL_CALLOC __libc_calloc
+#define REAL_REALLOC __libc_realloc
+#endif
 
 void *malloc(size_t size)
 {
-    return allocation_fails(CALLER) ? NULL : __libc_malloc(size);
+    return allocation_fails(CALLER) ? NULL : REAL_MALLOC(size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return allocation_fails(CALLER) ? NULL : __libc_calloc(count, size);
+    return allocation_fails(CALLER) ? NULL : REAL_CALLOC(count, size);
 }
 
 void *realloc(void *old, size_t size)
 {
-    return allocation_fails(CALLER) ? NULL : __libc_realloc(old, size);
+    return allocation_fails(CALLER) ? NULL : REAL_REALLOC(old, size);
 }
 
 char *strndup(const char *text, size_t most)
 {
     size_t size = strnlen(text, most);
-    char *copy = allocation_fails(CALLER) ? NULL : __libc_malloc(size + 1);
+    char *copy = allocation_fails(CALLER) ? NULL : REAL_MALLOC(size + 1);
     if (!copy)
         return NULL;
     memcpy(copy, text, size);
@@ -114,7 +131,7 @@ char *strndup(const char *text, size_t most)
 char *strdup(const char *text)
 {
     size_t size = strlen(text) + 1;
-    char *copy = allocation_fails(CALLER) ? NULL : __libc_malloc(size);
+    char *copy = allocation_fails(CALLER) ? NULL : REAL_MALLOC(size);
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
@@ -138,10 +155,6 @@ FAIL_PQ(int, PQenterPipelineMode, (PGconn * conn), (conn), 0)
 FAIL_PQ(int, PQsendPrepare,
         (PGconn * conn, const char *name, const char *sql, int count, const Oid *types),
         (conn, name, sql, count, types), 0)
-FAIL_PQ(int, PQsendQueryPrepared,
-        (PGconn * conn, const char *name, int count, const char *const *values, const int *lengths,
-         const int *formats, int format),
-        (conn, name, count, values, lengths, formats, format), 0)
 FAIL_PQ(int, PQsendQueryParams,
         (PGconn * conn, const char *sql, int count, const Oid *types, const char *const *values,
          const int *lengths, const int *formats, int format),
@@ -149,6 +162,16 @@ FAIL_PQ(int, PQsendQueryParams,
 FAIL_PQ(int, PQpipelineSync, (PGconn * conn), (conn), 0)
 FAIL_PQ(int, PQflush, (PGconn * conn), (conn), -1)
 FAIL_PQ(int, PQconsumeInput, (PGconn * conn), (conn), 0)
+
+int PQsendQueryPrepared(PGconn *conn, const char *name, int count, const char *const *values,
+                        const int *lengths, const int *formats, int format)
+{
+    int sent = fails("PQsendQueryPrepared") ? 0
+                                            : REAL(PQsendQueryPrepared)(conn, name, count, values,
+                                                                        lengths, formats, format);
+    claim_was_sent |= sent == 1 && strstr(name, "read_and_claim_tasks") != NULL;
+    return sent;
+}
 
 /* "PQgetResult" keeps a result for the next call, "result_error" has an error of
  * libpq's own in its place. */
