@@ -4,6 +4,7 @@
 -- Locks: the message rows, in ascending order within a queue, queues by name;
 -- the settings below keep every plan on the primary key, which gives that order
 -- and does not depend on statistics of a table that was empty a moment ago.
+-- It says by a setting that what it takes is not lost (_note_lost_messages).
 -- Callers: everything that ends a task.
 create function pgflow._archive(queue_names text[], message_ids bigint[])
 returns void
@@ -15,6 +16,7 @@ as $$
 declare
   batch record;
 begin
+  perform set_config('pgflow.takes_messages', 'on', true);
   for batch in
     select m.queue_name, array_agg(m.message_id order by m.message_id) as ids
     from unnest(queue_names, message_ids) as m(queue_name, message_id)
@@ -26,5 +28,6 @@ begin
       perform pgmq.archive(batch.queue_name, batch.ids);
     end if;
   end loop;
+  perform set_config('pgflow.takes_messages', 'off', true);
 end
 $$;

@@ -48,5 +48,6 @@ begin
   from unnest(made) as m (name)
   where not exists (select from pgmq.meta q where lower(q.queue_name) = m.name);
   perform pgflow._renew_queues(wanted);
+  perform pgflow._watch_queues(wanted);
 end
 $$;

@@ -31,6 +31,8 @@ begin
       flow.flow_slug, '{}');
     perform pgflow._renew_queues(
       array(select s.queue_name from pgflow.steps s where s.flow_slug = flow.flow_slug));
+    perform pgflow._watch_queues(
+      array(select s.queue_name from pgflow.steps s where s.flow_slug = flow.flow_slug));
     return 'verified';
   end if;
 

@@ -1,5 +1,6 @@
 -- Deletes messages by (queue, id), archived and live, whichever is there.
 -- Parallel arrays; queues that are gone are passed over.
+-- It says by a setting that what it takes is not lost (_note_lost_messages).
 -- Callers: prune_data_older_than. Locks: the message rows.
 create function pgflow._delete_messages(queue_names text[], message_ids bigint[])
 returns void
@@ -12,6 +13,7 @@ as $$
 declare
   batch record;
 begin
+  perform set_config('pgflow.takes_messages', 'on', true);
   for batch in
     select m.queue_name, array_agg(m.message_id order by m.message_id) as ids
     from unnest(queue_names, message_ids) as m(queue_name, message_id)
@@ -25,5 +27,6 @@ begin
                    pgmq.format_table_name(batch.queue_name, 'a'))
     using batch.ids;
   end loop;
+  perform set_config('pgflow.takes_messages', 'off', true);
 end
 $$;

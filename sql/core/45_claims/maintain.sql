@@ -1,11 +1,11 @@
 -- The housekeeping that every host calls every 15 seconds, alone in its
--- transaction: queues that were made anew, recovery, and the rows of workers gone
--- for an hour. One at a time: while another session is at it, this returns 0 at once.
+-- transaction: messages that were lost, recovery, and the rows of workers gone for
+-- an hour. One at a time: while another session is at it, this returns 0 at once.
 -- A lock that is not to be had within 2 s costs its queue or its run this round,
 -- and no other; without that the statement's timeout would end the whole round.
 -- Returns the number of tasks requeued.
 -- Locks: an advisory lock (try), then those of _renew_queues and requeue_stalled_tasks, then worker
--- rows by skip locked. A row is kept while a started task names it, so that a
+-- rows by skip locked, then those of _watch_queues. A row is kept while a started task names it, so that a
 -- fence which waits for that task can still find its function.
 create function pgflow.maintain()
 returns int
@@ -24,7 +24,7 @@ begin
   begin
     perform pgflow._renew_queues();
   exception when others then
-    raise warning 'maintenance: queues that were made anew: % (%)', sqlerrm, sqlstate;
+    raise warning 'maintenance: messages that were lost: % (%)', sqlerrm, sqlstate;
   end;
   requeued := pgflow.requeue_stalled_tasks();
   with gone as (
@@ -39,6 +39,8 @@ begin
     for update skip locked
   )
   delete from pgflow.workers w using gone where w.worker_id = gone.worker_id;
+  -- Last, because it locks tables: nothing may be waited for after it.
+  perform pgflow._watch_queues();
   return requeued;
 end
 $$;
