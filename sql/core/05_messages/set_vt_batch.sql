@@ -30,9 +30,11 @@ begin
       for update
     )
     update pgmq.%1$I m
-    set vt = clock_timestamp() + make_interval(secs => wanted.vt_offset)
-    from locked join wanted on wanted.msg_id = locked.msg_id
-    where m.msg_id = locked.msg_id
+    set vt = clock_timestamp() + make_interval(secs => x.vt_offset)
+    from (
+      select l.msg_id, w.vt_offset from locked l join wanted w on w.msg_id = l.msg_id offset 0
+    ) x
+    where m.msg_id = any (array[x.msg_id])
     returning m.msg_id, m.read_ct, m.enqueued_at, m.vt, m.message, m.headers
     $query$, pgmq.format_table_name(queue_name, 'q'))
   using msg_ids, vt_offsets;

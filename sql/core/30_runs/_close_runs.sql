@@ -30,8 +30,10 @@ begin
             and not exists (
               select
               from pgflow.deps d
-              join pgflow.step_states ds on ds.run_id = st.run_id and ds.step_slug = d.step_slug
-              where d.flow_slug = st.flow_slug and d.dep_slug = st.step_slug)) end
+              cross join lateral (
+                select from pgflow.step_states x where x.run_id = st.run_id and x.step_slug = d.step_slug offset 0) ds
+              where d.flow_slug = st.flow_slug and d.dep_slug = st.step_slug
+              offset 0)) end
     from (select c.run_id, count(*)::int as steps from unnest(closed) c group by c.run_id) n
     where r.run_id = any (array[n.run_id]);
     return '{}';

@@ -40,8 +40,12 @@ begin
       and (t.input is not null or jsonb_typeof(i.output) = 'array' or not exists (
         select
         from pgflow.deps d
-        join pgflow.steps m on m.flow_slug = d.flow_slug and m.step_slug = d.step_slug and m.step_type = 'map'
-        where d.flow_slug = t.flow_slug and d.dep_slug = t.step_slug))
+        cross join lateral (
+          select from pgflow.steps x
+          where x.flow_slug = d.flow_slug and x.step_slug = d.step_slug and x.step_type = 'map'
+          offset 0) m
+        where d.flow_slug = t.flow_slug and d.dep_slug = t.step_slug
+        offset 0))
     returning i.item, t.run_id, t.flow_slug, t.step_slug, t.task_index, t.queue_name, t.message_id,
               t.input is not null as is_map, i.output
   )

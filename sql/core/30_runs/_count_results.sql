@@ -12,7 +12,7 @@ language plpgsql
 set search_path = ''
 as $$
 begin
-  with step as (
+  with step as materialized (
     select v.run_id, v.step_slug, v.is_map, case when v.verdict = 'completed' then 1 else 0 end as completed,
            nullif(v.verdict, 'completed') as ending, v.error,
            case when v.verdict = 'completed' then v.output end as output

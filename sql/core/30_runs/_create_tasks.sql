@@ -18,7 +18,12 @@ begin
     select s.queue_name, coalesce(s.opt_start_delay, 0) as delay, o.place, o.run_id, o.flow_slug, o.step_slug,
            e.task_index, e.input
     from unnest(opened) with ordinality as o (run_id, flow_slug, step_slug, note, place)
-    join pgflow.steps s on s.flow_slug = any (array[o.flow_slug]) and s.step_slug = o.step_slug
+    cross join lateral (
+      select x.queue_name, x.opt_start_delay, x.step_type, x.deps_count
+      from pgflow.steps x
+      where x.flow_slug = o.flow_slug and x.step_slug = o.step_slug
+      offset 0
+    ) s
     cross join lateral (
       select 0 as task_index, null::jsonb as input
       where s.step_type = 'single'
@@ -29,7 +34,8 @@ begin
         else (
           select ds.output
           from pgflow.deps d
-          join pgflow.step_states ds on ds.run_id = o.run_id and ds.step_slug = d.dep_slug
+          cross join lateral (
+            select x.output from pgflow.step_states x where x.run_id = o.run_id and x.step_slug = d.dep_slug offset 0) ds
           where d.flow_slug = o.flow_slug and d.step_slug = o.step_slug) end) with ordinality as a (element, place)
     ) e
   ), batch as materialized (

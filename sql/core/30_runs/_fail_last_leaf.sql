@@ -23,8 +23,10 @@ begin
         and not exists (
           select
           from pgflow.deps d
-          join pgflow.step_states ds on ds.run_id = leaf.run_id and ds.step_slug = d.step_slug
-          where d.flow_slug = leaf.flow_slug and d.dep_slug = leaf.step_slug)
+          cross join lateral (
+            select from pgflow.step_states x where x.run_id = leaf.run_id and x.step_slug = d.step_slug offset 0) ds
+          where d.flow_slug = leaf.flow_slug and d.dep_slug = leaf.step_slug
+          offset 0)
       order by leaf.completed_at desc, leaf.step_slug
       limit 1)
   returning st.run_id, st.flow_slug, st.step_slug, st.error_message into failed;

@@ -12,26 +12,35 @@ language plpgsql
 set search_path = ''
 as $$
 begin
-  with dependent as (
+  with dependent as materialized (
     select f.run_id, d.flow_slug, d.step_slug, count(*)::int as freed
     from unnest(finished) f
-    join pgflow.deps d on d.flow_slug = any (array[f.flow_slug]) and d.dep_slug = f.step_slug
+    cross join lateral (
+      select x.flow_slug, x.step_slug
+      from pgflow.deps x
+      where x.flow_slug = f.flow_slug and x.dep_slug = f.step_slug
+      offset 0
+    ) d
     where f.run_id <> all (array(select x.run_id from unnest(failed) x))
     group by f.run_id, d.flow_slug, d.step_slug
-  ), told as (
-    update pgflow.step_states st
-    set remaining_deps = st.remaining_deps - d.freed,
-        status = case when d.freed = st.remaining_deps and s.is_plain then 'started' else st.status end,
-        remaining_tasks = case when d.freed = st.remaining_deps and s.is_plain then 1 end,
-        started_at = case when d.freed = st.remaining_deps and s.is_plain
-                          then greatest(clock_timestamp(), st.created_at) end
+  ), known as materialized (
+    select d.run_id, d.step_slug, d.freed, s.is_plain
     from dependent d
     cross join lateral (
       select x.step_type = 'single' and x.required_input_pattern is null
                and x.forbidden_input_pattern is null as is_plain
       from pgflow.steps x
-      where x.flow_slug = any (array[d.flow_slug]) and x.step_slug = d.step_slug
+      where x.flow_slug = d.flow_slug and x.step_slug = d.step_slug
+      offset 0
     ) s
+  ), told as (
+    update pgflow.step_states st
+    set remaining_deps = st.remaining_deps - d.freed,
+        status = case when d.freed = st.remaining_deps and d.is_plain then 'started' else st.status end,
+        remaining_tasks = case when d.freed = st.remaining_deps and d.is_plain then 1 end,
+        started_at = case when d.freed = st.remaining_deps and d.is_plain
+                          then greatest(clock_timestamp(), st.created_at) end
+    from known d
     where st.run_id = any (array[d.run_id]) and st.step_slug = d.step_slug and st.status = 'created'
     returning st.run_id, st.flow_slug, st.step_slug, st.status, st.remaining_deps
   )

@@ -50,8 +50,12 @@ begin
         -- A map of this run that waits for an array and would not get one.
         select min(d.step_slug) as starved_map
         from pgflow.deps d
-        join pgflow.steps m on m.flow_slug = d.flow_slug and m.step_slug = d.step_slug and m.step_type = 'map'
-        join pgflow.step_states st on st.run_id = t.run_id and st.step_slug = d.step_slug
+        cross join lateral (
+          select from pgflow.steps x
+          where x.flow_slug = d.flow_slug and x.step_slug = d.step_slug and x.step_type = 'map'
+          offset 0) m
+        cross join lateral (
+          select from pgflow.step_states x where x.run_id = t.run_id and x.step_slug = d.step_slug offset 0) st
         where d.flow_slug = t.flow_slug and d.dep_slug = t.step_slug
           and t.result = 'completed' and not t.is_map and jsonb_typeof(t.output) <> 'array'
       ) v on true
@@ -59,8 +63,10 @@ begin
         select s.when_exhausted, coalesce(s.opt_max_attempts, f.opt_max_attempts) as max_attempts,
                coalesce(s.opt_base_delay, f.opt_base_delay) as base_delay
         from pgflow.steps s
-        join pgflow.flows f on f.flow_slug = s.flow_slug
-        where s.flow_slug = any (array[t.flow_slug]) and s.step_slug = t.step_slug and t.result <> 'completed'
+        cross join lateral (
+          select x.opt_max_attempts, x.opt_base_delay from pgflow.flows x where x.flow_slug = s.flow_slug offset 0) f
+        where s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and t.result <> 'completed'
+        offset 0
       ) o on true
     )
     select row(

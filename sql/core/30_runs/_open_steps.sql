@@ -12,13 +12,16 @@ language plpgsql
 set search_path = ''
 as $$
 begin
-  with tested as (
+  with tested as materialized (
     select r.run_id, s.flow_slug, s.step_slug, s.step_type, s.deps_count, s.when_unmet,
            case when s.required_input_pattern is not null or s.forbidden_input_pattern is not null
-                then pgflow._unmet_condition(r.run_id, s) end as unmet
+                then pgflow._unmet_condition(r.run_id, s.definition) end as unmet
     from unnest(ready) r
-    join pgflow.steps s on s.flow_slug = any (array[r.flow_slug]) and s.step_slug = r.step_slug
-  ), decided as (
+    cross join lateral (
+      select x.*, x as definition from pgflow.steps x
+      where x.flow_slug = r.flow_slug and x.step_slug = r.step_slug
+      offset 0) s
+  ), decided as materialized (
     select t.run_id, t.step_slug, t.when_unmet, t.unmet,
            case when t.unmet is null then d.tasks end as tasks,
            case when t.unmet is not null then t.when_unmet
@@ -32,8 +35,11 @@ begin
       else coalesce((
         select jsonb_array_length(ds.output)
         from pgflow.deps p
-        join pgflow.step_states ds on ds.run_id = t.run_id and ds.step_slug = p.dep_slug
-        where p.flow_slug = t.flow_slug and p.step_slug = t.step_slug and ds.status = 'completed'), 0)
+        cross join lateral (
+          select x.output from pgflow.step_states x
+          where x.run_id = t.run_id and x.step_slug = p.dep_slug and x.status = 'completed'
+          offset 0) ds
+        where p.flow_slug = t.flow_slug and p.step_slug = t.step_slug), 0)
       end as tasks) d
   ), written as (
     update pgflow.step_states st

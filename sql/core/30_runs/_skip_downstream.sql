@@ -16,12 +16,18 @@ begin
   with recursive downstream as (
     select f.run_id, d.flow_slug, d.step_slug
     from unnest(finished) f
-    join pgflow.deps d on d.flow_slug = any (array[f.flow_slug]) and d.dep_slug = f.step_slug
+    cross join lateral (
+      select x.flow_slug, x.step_slug from pgflow.deps x
+      where x.flow_slug = f.flow_slug and x.dep_slug = f.step_slug
+      offset 0) d
     where f.note = 'cascade' and f.run_id <> all (array(select x.run_id from unnest(failed) x))
     union
     select up.run_id, d.flow_slug, d.step_slug
     from downstream up
-    join pgflow.deps d on d.flow_slug = any (array[up.flow_slug]) and d.dep_slug = up.step_slug
+    cross join lateral (
+      select x.flow_slug, x.step_slug from pgflow.deps x
+      where x.flow_slug = up.flow_slug and x.dep_slug = up.step_slug
+      offset 0) d
   ), skipped as (
     update pgflow.step_states st
     set status = 'skipped',

@@ -25,9 +25,14 @@ begin
       else (select count(*) from jsonb_object_keys(p.pattern)) = (
         select count(*)
         from jsonb_each(p.pattern) k
-        join pgflow.deps d
-          on d.flow_slug = step.flow_slug and d.step_slug = step.step_slug and d.dep_slug = k.key
-        join pgflow.step_states ds on ds.run_id = _unmet_condition.run_id and ds.step_slug = d.dep_slug
+        cross join lateral (
+          select x.dep_slug from pgflow.deps x
+          where x.flow_slug = step.flow_slug and x.step_slug = step.step_slug and x.dep_slug = k.key
+          offset 0) d
+        cross join lateral (
+          select x.status, x.output from pgflow.step_states x
+          where x.run_id = _unmet_condition.run_id and x.step_slug = d.dep_slug
+          offset 0) ds
         where ds.status = 'completed' and jsonb_typeof(ds.output) = jsonb_typeof(k.value)
           and ds.output @> k.value)
       end

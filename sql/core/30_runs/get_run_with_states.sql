@@ -6,6 +6,12 @@ language plpgsql
 stable
 security definer
 set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 begin
   return (
@@ -14,7 +20,10 @@ begin
       'steps', coalesce((
         select jsonb_agg(to_jsonb(st) order by s.step_index, st.step_slug)
         from pgflow.step_states st
-        left join pgflow.steps s on s.flow_slug = st.flow_slug and s.step_slug = st.step_slug
+        left join lateral (
+          select x.step_index from pgflow.steps x
+          where x.flow_slug = st.flow_slug and x.step_slug = st.step_slug
+          offset 0) s on true
         where st.run_id = r.run_id), '[]'))
     from pgflow.runs r
     where r.run_id = get_run_with_states.run_id

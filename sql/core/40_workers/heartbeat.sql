@@ -11,6 +11,12 @@ create function pgflow.heartbeat(
 language plpgsql
 security definer
 set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 declare
   own_function text;
@@ -32,6 +38,6 @@ begin
     select distinct f.run_id
     from unnest(in_flight) f(run_id)
     where not exists (
-      select from pgflow.runs r where r.run_id = f.run_id and r.status = 'started'));
+      select from pgflow.runs r where r.run_id = f.run_id and r.status || '' = 'started' offset 0));
 end
 $$;

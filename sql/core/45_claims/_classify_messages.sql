@@ -67,8 +67,14 @@ begin
         select x.status from pgflow.step_states x
         where x.run_id = t.run_id and x.step_slug = t.step_slug
         limit 1) ss on true
-      left join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
-      left join pgflow.flows f on f.flow_slug = t.flow_slug
+      left join lateral (
+        select x.deps_count, x.step_type, x.wants_flow_input, x.opt_max_attempts, x.opt_timeout
+        from pgflow.steps x
+        where x.flow_slug = t.flow_slug and x.step_slug = t.step_slug
+        limit 1) s on true
+      left join lateral (
+        select x.opt_max_attempts, x.opt_timeout from pgflow.flows x where x.flow_slug = t.flow_slug
+        limit 1) f on true
     )
     select row(
       l.place, l.msg_id, l.read_ct, l.present, l.outcome,

@@ -30,7 +30,7 @@ begin
                   else $4 end,
         read_ct = m.read_ct + $2
     from unnest($1) i
-    where m.msg_id = i.msg_id
+    where m.msg_id = any (array[i.msg_id])
       and i.present
       and (not $5 or m.read_ct + $2 = i.read_ct)
       and case when i.outcome in ('busy', 'foreign') then coalesce(i.visible_at, $3) is not null

@@ -39,8 +39,11 @@ begin
         else (
           select coalesce(jsonb_object_agg(d.dep_slug, ss.output), '{}')
           from pgflow.deps d
-          join pgflow.step_states ss on ss.run_id = i.run_id and ss.step_slug = d.dep_slug
-          where d.flow_slug = i.flow_slug and d.step_slug = i.step_slug and ss.status = 'completed')
+          cross join lateral (
+            select x.output from pgflow.step_states x
+            where x.run_id = i.run_id and x.step_slug = d.dep_slug and x.status = 'completed'
+            offset 0) ss
+          where d.flow_slug = i.flow_slug and d.step_slug = i.step_slug)
       end,
       case
         when i.takes_flow_input and (i.turn = 1 or every_row) then (

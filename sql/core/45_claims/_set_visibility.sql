@@ -25,7 +25,7 @@ begin
     update pgmq.%I m
     set vt = coalesce(i.visible_at, $3), read_ct = m.read_ct + $2
     from unnest($1) i
-    where m.msg_id = i.msg_id
+    where m.msg_id = any (array[i.msg_id])
       and i.outcome <> 'stale'
       and (i.visible_at is not null or $3 is not null)
     $query$, queue_table)
@@ -40,7 +40,7 @@ begin
   execute format($query$
     select count(*)
     from unnest($1) i
-    where i.outcome = 'started' and not exists (select from pgmq.%I m where m.msg_id = i.msg_id)
+    where i.outcome = 'started' and not exists (select from pgmq.%I m where m.msg_id = i.msg_id offset 0)
     $query$, queue_table)
   using items
   into missing;

@@ -27,7 +27,7 @@ begin
     select array_agg(w.msg_id order by w.place), array_agg(h.read_ct order by w.place),
            array_agg(h.message order by w.place),
            array_agg(case when h.msg_id is not null then true
-                          when exists (select from pgmq.%1$I m where m.msg_id = w.msg_id) then false
+                          when exists (select from pgmq.%1$I m where m.msg_id = w.msg_id offset 0) then false
                      end order by w.place)
     from wanted w left join held h on h.msg_id = w.msg_id
     $query$, pgmq.format_table_name(queue_name, 'q'))

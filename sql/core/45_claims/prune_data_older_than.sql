@@ -9,6 +9,12 @@ returns bigint
 language plpgsql
 security definer
 set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 declare
   cutoff timestamptz := clock_timestamp() - retention_interval;

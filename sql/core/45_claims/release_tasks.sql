@@ -37,21 +37,33 @@ begin
   -- Runs first: a result that fails one of them ends its other tasks while it holds the reported ones, in no order
   -- that this batch could follow.
   perform from pgflow.runs r where r.run_id = any (run_ids) order by r.run_id for share;
+  -- Sorted by what was given: sorted by the rows of the table, its whole index would be a way to the order.
   perform
-  from unnest(run_ids, step_slugs, task_indexes) as g(run_id, step_slug, task_index)
-  join pgflow.step_tasks t
-    on t.run_id = any (array[g.run_id]) and t.step_slug = g.step_slug and t.task_index = g.task_index
-  order by t.run_id, t.step_slug, t.task_index
-  for update of t;
+  from (
+    select g.run_id, g.step_slug, g.task_index
+    from unnest(run_ids, step_slugs, task_indexes) as g(run_id, step_slug, task_index)
+    order by g.run_id, g.step_slug, g.task_index
+    offset 0
+  ) g
+  cross join lateral (
+    select from pgflow.step_tasks t
+    where t.run_id = g.run_id and t.step_slug = g.step_slug and t.task_index = g.task_index
+    for update
+    offset 0
+  ) t;
 
   mine := array(
     select min(g.item)::int
     from unnest(run_ids, step_slugs, task_indexes, claim_nos)
            with ordinality as g(run_id, step_slug, task_index, claim_no, item)
-    join pgflow.step_tasks t
-      on t.run_id = any (array[g.run_id]) and t.step_slug = g.step_slug and t.task_index = g.task_index
-    where t.status || '' = 'started' and t.last_worker_id = $1 and t.claim_no = g.claim_no
-    group by t.run_id, t.step_slug, t.task_index);
+    cross join lateral (
+      select t.status, t.last_worker_id, t.claim_no
+      from pgflow.step_tasks t
+      where t.run_id = g.run_id and t.step_slug = g.step_slug and t.task_index = g.task_index
+      offset 0
+    ) t
+    where t.status = 'started' and t.last_worker_id = $1 and t.claim_no = g.claim_no
+    group by g.run_id, g.step_slug, g.task_index);
   perform pgflow._give_back(
     array_agg(run_ids[m]), array_agg(step_slugs[m]), array_agg(task_indexes[m]),
     array_agg(started[m]), delay)
@@ -65,8 +77,12 @@ begin
            else 'late' end
     from unnest(run_ids, step_slugs, task_indexes)
            with ordinality as g(run_id, step_slug, task_index, item)
-    left join pgflow.step_tasks t
-      on t.run_id = any (array[g.run_id]) and t.step_slug = g.step_slug and t.task_index = g.task_index
+    left join lateral (
+      select t.run_id
+      from pgflow.step_tasks t
+      where t.run_id = g.run_id and t.step_slug = g.step_slug and t.task_index = g.task_index
+      offset 0
+    ) t on true
     order by g.item;
 end
 $$;

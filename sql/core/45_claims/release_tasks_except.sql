@@ -14,7 +14,11 @@ returns int
 language plpgsql
 security definer
 set search_path = ''
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off
 as $$
 declare
@@ -24,19 +28,32 @@ begin
     'release_tasks_except', run_ids, step_slugs, task_indexes, claim_nos);
   perform from pgflow.workers w where w.worker_id = $1 for update;
 
-  with locked as (
+  with lost as materialized (
     select t.run_id, t.step_slug, t.task_index
-    from pgflow.step_tasks t
-    where t.status = 'started'
-      and t.last_worker_id = $1
-      and not exists (
-        select
-        from unnest(run_ids, step_slugs, task_indexes, claim_nos)
-               as h(run_id, step_slug, task_index, claim_no)
-        where h.run_id = t.run_id and h.step_slug = t.step_slug
-          and h.task_index = t.task_index and h.claim_no = t.claim_no)
+    from (
+      -- The index of what is started, and nothing else: see docs/internals/sql-engine.md, plans.
+      select x.run_id, x.step_slug, x.task_index, x.claim_no
+      from pgflow.step_tasks x
+      where x.status = 'started' and x.last_worker_id = $1
+      offset 0
+    ) t
+    where not exists (
+      select
+      from unnest(run_ids, step_slugs, task_indexes, claim_nos)
+             as h(run_id, step_slug, task_index, claim_no)
+      where h.run_id = t.run_id and h.step_slug = t.step_slug
+        and h.task_index = t.task_index and h.claim_no = t.claim_no)
     order by t.run_id, t.step_slug, t.task_index
-    for update skip locked
+  ), locked as (
+    select l.run_id, l.step_slug, l.task_index
+    from lost l
+    cross join lateral (
+      select from pgflow.step_tasks x
+      where x.run_id = l.run_id and x.step_slug = l.step_slug and x.task_index = l.task_index
+        and x.status || '' = 'started' and x.last_worker_id = $1
+      for update skip locked
+      offset 0
+    ) t
   )
   select array_agg(l.run_id) as run_ids, array_agg(l.step_slug) as step_slugs,
          array_agg(l.task_index) as task_indexes, count(*)::int as how_many
