@@ -1,6 +1,7 @@
 -- One row a worker process and registration. queue_name is the one queue that
 -- it polls, compared by lower(). info = {host, pid, version, modules: [{flow,
--- file, buildId, sha256}]}. standby: alive, claims nothing, has no pairs.
+-- file, buildId, sha256}], protocol}. standby: alive, claims nothing, has no pairs.
+-- admitted_pin: the pin of its function under which its modules were found right.
 create table pgflow.workers (
   worker_id uuid primary key,
   queue_name text not null,
@@ -10,7 +11,8 @@ create table pgflow.workers (
   stopped_at timestamptz,
   last_heartbeat_at timestamptz not null default clock_timestamp(),
   standby boolean not null default false,
-  info jsonb not null default '{}'
+  info jsonb not null default '{}',
+  admitted_pin bigint
 );
 
 create index workers_queue_idx on pgflow.workers (lower(queue_name)) where stopped_at is null;

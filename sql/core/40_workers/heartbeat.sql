@@ -2,7 +2,8 @@
 --
 -- in_flight  runs whose tasks it works on     held  pairs it cannot run just now
 -- is_deprecated  finish and end; also when the row is missing
--- must_stop      its function is disabled for it (see _must_stop)
+-- must_stop      its function is disabled for it (see _must_stop), or the applied manifests
+--                keep it away (_pin_fence; worker_fence says which and why)
 -- ended_runs     those of in_flight that are no longer started, or gone
 -- Locks: the worker's row; the pairs whose held changes.
 create function pgflow.heartbeat(
@@ -19,14 +20,17 @@ set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  own_function text;
+  own pgflow.workers;
 begin
   update pgflow.workers w
   set last_heartbeat_at = greatest(clock_timestamp(), w.last_heartbeat_at)
   where w.worker_id = $1
-  returning w.deprecated_at is not null, w.function_name into is_deprecated, own_function;
-  is_deprecated := coalesce(is_deprecated, true);
-  must_stop := pgflow._must_stop(worker_id, own_function);
+  returning w.* into own;
+  is_deprecated := own.worker_id is null or own.deprecated_at is not null;
+  must_stop := pgflow._must_stop(worker_id, own.function_name);
+  if not must_stop and not is_deprecated and not own.standby then
+    must_stop := not pgflow._admit(own);
+  end if;
 
   update pgflow.worker_task_pairs p
   set held = not p.held

@@ -5,13 +5,16 @@
 -- predecessor  this process's earlier row, stopped in the same transaction; only
 --              a fresh process gives none
 -- Returns registered | disabled (the function is, by whomever) | other_queue (the
--- function has a live working worker on another queue) | superseded (predecessor,
--- or this very row, is deprecated, or predecessor is missing). Only 'registered'
--- changes anything. The same id again replaces its pairs: a lost answer may be retried.
+-- function has a live working worker on another queue) | wrong_modules | not_in_manifest
+-- (the applied manifests keep it away: _pin_fence; disabled for a host of 0.1, which knows
+-- neither word) | superseded (predecessor, or this very row, is deprecated, or predecessor
+-- is missing). Only 'registered' changes anything. The same id again replaces its pairs: a
+-- lost answer may be retried.
 --
 -- A function that nobody tracked is tracked, as 'process'.
 -- Locks: the predecessor's row, this row, then the function row, whose lock makes
--- a registration and an operator's disable never cross, nor two registrations.
+-- a registration and an operator's disable never cross, nor two registrations. The pins
+-- are read without a lock, after that one: apply_manifest holds it while it writes them.
 create function pgflow.register_worker(
   worker_id uuid, queue_name text, function_name text, supported pgflow.task_pair[],
   info jsonb default '{}', standby boolean default false,
@@ -23,6 +26,7 @@ set search_path = ''
 as $$
 declare
   known pgflow.workers;
+  fresh pgflow.workers;
   refusal text;
 begin
   if predecessor is not null and not pgflow._lock_predecessor(predecessor) then
@@ -41,18 +45,28 @@ begin
     if refusal is not null then
       return refusal;
     end if;
+    fresh.worker_id := worker_id;
+    fresh.queue_name := lower(queue_name);
+    fresh.function_name := function_name;
+    fresh.info := coalesce(info, '{}');
+    refusal := pgflow._pin_fence(fresh);
+    if refusal is not null then
+      return case when pgflow._knows_pins(info) then refusal else 'disabled' end;
+    end if;
+    fresh.admitted_pin := (pgflow._pin_of(function_name)).pin_id;
   end if;
 
   update pgflow.workers w
   set stopped_at = greatest(clock_timestamp(), w.started_at)
   where w.worker_id = $8 and w.worker_id <> $1 and w.stopped_at is null;
-  insert into pgflow.workers as w (worker_id, queue_name, function_name, standby, info)
-  values ($1, lower($2), $3, $6, coalesce($5, '{}'))
+  insert into pgflow.workers as w (worker_id, queue_name, function_name, standby, info, admitted_pin)
+  values ($1, lower($2), $3, $6, coalesce($5, '{}'), fresh.admitted_pin)
   on conflict on constraint workers_pkey do update
   set queue_name = excluded.queue_name,
       function_name = excluded.function_name,
       standby = excluded.standby,
       info = excluded.info,
+      admitted_pin = excluded.admitted_pin,
       last_heartbeat_at = greatest(clock_timestamp(), w.last_heartbeat_at);
   perform pgflow._set_pairs(worker_id, case when standby then '{}' else supported end, held);
   return 'registered';

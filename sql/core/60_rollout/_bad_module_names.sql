@@ -10,11 +10,16 @@ immutable
 set search_path = ''
 as $$
   select m.name
-  from jsonb_array_elements_text(
-    case jsonb_typeof(entry -> 'modules') when 'array' then entry -> 'modules' else '[]' end)
-    with ordinality as m (name, position)
+  from jsonb_array_elements(
+    case when pgflow._is_module_list(entry -> 'modules') and jsonb_typeof(entry -> 'modules' -> 0) = 'array'
+           then entry -> 'modules'
+         when pgflow._is_module_list(entry -> 'modules') and jsonb_typeof(entry -> 'modules') = 'array'
+           then jsonb_build_array(entry -> 'modules')
+         else '[]' end)
+    with ordinality as s (modules, set_position)
+  cross join lateral jsonb_array_elements_text(s.modules) with ordinality as m (name, position)
   where entry ->> 'startMode' is distinct from 'http'
     and m.name <> ''
     and m.name !~* '^([0-9a-f]{2}){1,64}$'
-  order by m.position
+  order by s.set_position, m.position
 $$;

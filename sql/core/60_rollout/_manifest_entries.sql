@@ -1,5 +1,6 @@
 -- The entries of a manifest as rows, defaults filled in; exactly one of flow_slug
 -- and queue_name (canonical) is set. The manifest has passed _manifest_problems.
+-- modules: all that the entry names, of whatever set; _manifest_pins has the sets.
 -- Callers: load_manifest, fence_manifest, apply_manifest and their tests.
 create function pgflow._manifest_entries(manifest jsonb)
 returns table (
@@ -23,7 +24,8 @@ as $$
          e.entry ->> 'startMode',
          coalesce((
            select array_agg(distinct lower(m.module) order by lower(m.module))
-           from jsonb_array_elements_text(coalesce(nullif(e.entry -> 'modules', 'null'), '[]')) as m (module)), '{}')
+           from jsonb_array_elements(coalesce(pgflow._module_sets(nullif(e.entry -> 'modules', 'null')), '[]')) as s (modules)
+           cross join lateral jsonb_array_elements_text(s.modules) as m (module)), '{}')
   from jsonb_array_elements(manifest -> 'entries') with ordinality as e (entry, position)
   order by e.position
 $$;

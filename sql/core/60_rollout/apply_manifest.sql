@@ -37,6 +37,7 @@ begin
     loaded.deployment, array(select * from pgflow._work_left_behind(loaded.manifest)),
     'Keep its workers until pgflow.drain_status(...) of those flows says safe_to_retire.');
 
+  perform pgflow._write_pins(loaded);
   update pgflow.deployment_manifest d set applied_at = clock_timestamp() where d.deployment = loaded.deployment;
   return query
   update pgflow.worker_functions f

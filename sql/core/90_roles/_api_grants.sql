@@ -20,7 +20,7 @@ as $$
   worker (name) as (
     values
       ('ensure_deployment'), ('offer_activation'),
-      ('track_worker_function'), ('worker_function_state'), ('register_worker'), ('heartbeat'),
+      ('track_worker_function'), ('worker_function_state'), ('worker_fence'), ('register_worker'), ('heartbeat'),
       ('mark_worker_stopped'),
       ('queue_coverage'), ('missing_coverage'), ('drain_status'), ('draining_runs'), ('queue_stats'),
       ('host_status'), ('schema_version'),
@@ -32,8 +32,8 @@ as $$
   ),
   shared (name) as (
     values
-      ('worker_function_state'), ('queue_coverage'), ('missing_coverage'), ('drain_status'), ('draining_runs'),
-      ('queue_stats'), ('host_status'), ('schema_version')
+      ('worker_function_state'), ('worker_fence'), ('queue_coverage'), ('missing_coverage'), ('drain_status'),
+      ('draining_runs'), ('queue_stats'), ('host_status'), ('schema_version')
   )
   select a.routine, 'pgflow_worker' from api a join worker w using (name)
   union all

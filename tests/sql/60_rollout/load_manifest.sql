@@ -55,7 +55,7 @@ select pg_temp.refused('{"startMode": null}', 'function "fn": startMode is null:
 select pg_temp.refused('{"serves": {}}', 'function "fn": serves must be {"flow": SLUG} or {"queue": NAME}', 'refuses an entry that serves nothing');
 select pg_temp.refused('{"serves": {"flow": "f", "queue": "q"}}', 'function "fn": serves must be {"flow": SLUG} or {"queue": NAME}',
   'refuses an entry that serves two things');
-select pg_temp.refused('{"modules": "m"}', 'function "fn": modules must be a list of build-ids or sha256 sums', 'refuses modules that are no list');
+select pg_temp.refused('{"modules": "m"}', 'function "fn": modules must be a list of build-ids or sha256 sums, or a list of such lists, one for each build', 'refuses modules that are no list');
 select pg_temp.refused('{"modules": []}', 'function "fn": it is replaced, and no modules tell its new processes from its old ones',
   'refuses to replace processes by unnamed modules');
 select pg_temp.refused('{"action": "retire"}', 'function "fn": it is retired, and would end enabled', 'refuses a retire that ends enabled');

@@ -28,7 +28,7 @@ select is_empty($$ select signature from routine where proname !~ '^_' and not p
 select is_empty($$ select signature from routine where prokind <> 'f' $$, 'there are no procedures and aggregates');
 select set_eq(
   $$ select distinct proname::text from execute_grant where role_name = 'pgflow_worker' $$,
-  array['ensure_deployment', 'offer_activation', 'track_worker_function', 'worker_function_state', 'register_worker', 'heartbeat',
+  array['ensure_deployment', 'offer_activation', 'track_worker_function', 'worker_function_state', 'worker_fence', 'register_worker', 'heartbeat',
         'mark_worker_stopped', 'queue_coverage', 'missing_coverage', 'drain_status', 'draining_runs', 'queue_stats', 'host_status', 'schema_version',
         'claim_tasks', 'read_and_claim_tasks', 'finish_tasks', 'release_tasks', 'release_tasks_except', 'warm_up', 'maintain'],
   'a worker may call what a host calls, and nothing else');
