@@ -240,6 +240,9 @@ def test_cancelling_clears_what_waits_and_runs_on_all_three_queues(database, hos
 def test_deleting_a_flow_clears_its_three_queues_and_leaves_its_neighbour_there_untouched(database, hosts):
     left = hosts.start(queue=LEFT, plugins=["spread", "spread_beside"])
     left.signal(signal.SIGSTOP)
+    # A claim that the host had sent is answered before there is work.
+    database.until("select not exists (select from pg_stat_activity where datname = current_database()"
+                   " and state = 'active' and pid <> pg_backend_pid())")
     database.start_flow("spread", [{}] * 4)
     neighbour = database.start_flow("spread_beside", [{}] * 4)
     before = database.rows("select * from pgflow.step_tasks where run_id = %s order by step_slug, task_index", neighbour)
