@@ -27,7 +27,9 @@ target_compile_definitions(pgflow_flags INTERFACE _GNU_SOURCE
                            PGFLOW_VERSION="${PROJECT_VERSION}")
 target_compile_options(pgflow_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion
                        -Werror -fno-strict-aliasing)
-target_include_directories(pgflow_flags INTERFACE "${PROJECT_SOURCE_DIR}/host"
+# "base/buf.h" is of lib/, "worker/task.h" of host/, "ctl/query.h" and "runner/call.h" of the top.
+target_include_directories(pgflow_flags INTERFACE "${PROJECT_SOURCE_DIR}/lib"
+                           "${PROJECT_SOURCE_DIR}/host" "${PROJECT_SOURCE_DIR}"
                            "${PROJECT_SOURCE_DIR}/plugin-sdk/include")
 if(PGFLOW_ASAN)
   add_compile_definitions(PGFLOW_SANITIZED)

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "observe/log.h"
+#include "log/log.h"
 
 enum { BLOCK_MAX = 16 * 1024 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "observe/log.h"
+#include "log/log.h"
 
 static void report_waiting(const struct worker *worker, struct worker_module *module,
                            const struct db_offer *offer)

@@ -4,7 +4,7 @@
  */
 #include "worker/worker_private.h"
 
-#include "observe/log.h"
+#include "log/log.h"
 
 static void on_begun(void *ctx, const struct db_status *status)
 {

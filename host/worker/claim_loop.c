@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "observe/log.h"
+#include "log/log.h"
 #include "worker/telemetry.h"
 
 enum { LONGEST_ERROR_PAUSE_MS = 1000, FIRST_ERROR_PAUSE_MS = 50, HELD_PAUSE_MS = 1000 };

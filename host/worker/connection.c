@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "observe/log.h"
+#include "log/log.h"
 
 enum { DEADLINE_MS_PER_MIB = 1000 };
 

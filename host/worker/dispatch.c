@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "observe/log.h"
+#include "log/log.h"
 #include "worker/guard.h"
 
 /* A claimed task whose handler has not begun after this is given back: so waiting, timeout, grace

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "observe/log.h"
+#include "log/log.h"
 
 /* For the report after the handlers' end, for the mark, and for all of it after a second signal. */
 #define REPORT_NS (5 * NS_PER_S)

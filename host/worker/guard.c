@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "observe/log.h"
+#include "log/log.h"
 #include "worker/telemetry.h"
 #include "worker/worker_private.h"
 

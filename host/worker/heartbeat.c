@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "observe/log.h"
+#include "log/log.h"
 #include "worker/telemetry.h"
 
 enum { HEARTBEAT_MS = 5000 };

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "observe/log.h"
+#include "log/log.h"
 
 static const char *const names[] = {"starting", "standby", "running", "draining", "stopped"};
 

@@ -11,7 +11,7 @@
  */
 #include "worker/worker_private.h"
 
-#include "observe/log.h"
+#include "log/log.h"
 #include "worker/telemetry.h"
 
 enum { MAINTAIN_MS = 15000 };

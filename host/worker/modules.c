@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "observe/log.h"
+#include "log/log.h"
 
 static bool find_handler_user(struct worker *worker, struct error *error)
 {

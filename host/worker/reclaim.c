@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#include "observe/log.h"
+#include "log/log.h"
 
 enum { RETRY_MS = 1000 };
 

@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
-#include "observe/log.h"
+#include "log/log.h"
 #include "worker/telemetry.h"
 
 enum { INFO_MAX = 1024 * 1024 };

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "observe/log.h"
+#include "log/log.h"
 #include "worker/worker_private.h"
 
 /* What a handler wrote into its error may quote its input, so it stays in the database; the log has

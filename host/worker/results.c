@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "observe/log.h"
+#include "log/log.h"
 #include "worker/result_log.h"
 #include "worker/telemetry.h"
 

@@ -6,7 +6,7 @@
 
 #include <pgflow/module.h>
 
-#include "observe/log.h"
+#include "log/log.h"
 #include "worker/telemetry.h"
 
 static enum log_level level_of(int pgf_level)

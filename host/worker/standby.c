@@ -5,7 +5,7 @@
  */
 #include "worker/worker_private.h"
 
-#include "observe/log.h"
+#include "log/log.h"
 #include "worker/startup_report.h"
 
 static void explain(struct worker *worker, const struct db_function_state *state)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "observe/log.h"
+#include "log/log.h"
 #include "worker/startup_report.h"
 
 enum { RETRY_MS = 1000 };

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "db/migrate.h"
-#include "observe/log.h"
+#include "log/log.h"
 #include "worker/worker_private.h"
 
 /* What a list keeps free at its end, for the number of those that are not shown. */

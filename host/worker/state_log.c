@@ -3,7 +3,7 @@
  */
 #include "worker/worker_private.h"
 
-#include "observe/log.h"
+#include "log/log.h"
 
 void state_log(const struct worker *worker)
 {

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "supervise/pool.h"
+#include "pool/pool.h"
 
 struct db_claim_row;
 struct deployment_step;

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "log/log.h"
 #include "observe/exposition.h"
 #include "observe/http.h"
 #include "observe/listen_address.h"
-#include "observe/log.h"
 #include "observe/status_page.h"
 #include "worker/telemetry_private.h"
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "observe/log.h"
+#include "log/log.h"
 #include "worker/telemetry_private.h"
 
 enum { REST = 20 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "db/db.h"
-#include "observe/log.h"
+#include "log/log.h"
 #include "worker/telemetry.h"
 #include "worker/worker_private.h"
 

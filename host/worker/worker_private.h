@@ -18,12 +18,12 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "db/calls.h"
+#include "module/module_file.h"
+#include "options/settings.h"
+#include "pool/pool.h"
 #include "registry/registry.h"
-#include "supervise/module_file.h"
-#include "supervise/pool.h"
 #include "worker/lifecycle.h"
 #include "worker/pacing.h"
-#include "worker/settings.h"
 #include "worker/task.h"
 
 #define NS_PER_MS UINT64_C(1000000)

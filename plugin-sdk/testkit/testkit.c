@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 #include "base/json_check.h"
+#include "pool/result.h"
 #include "runner/module.h"
-#include "supervise/result.h"
 #include "wire/frame.h"
 
 #include <dlfcn.h>

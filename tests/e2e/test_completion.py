@@ -14,7 +14,7 @@ import pytest
 from lib.paths import CTL, PATIENCE, SOURCE, module
 from lib.programs import environment, wait_gone, wait_until
 
-SCRIPTS = SOURCE / "host" / "ctl" / "completion"
+SCRIPTS = SOURCE / "ctl" / "completion"
 END = "typed to the end"
 
 

@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "supervise/elf_image.h"
+#include "module/elf_image.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 #include "fuzz.h"
 
 #include "base/text.h"
-#include "ctl/lint.h"
-#include "supervise/elf_image.h"
-#include "supervise/module_bytes.h"
+#include "ctl/author/lint.h"
+#include "module/elf_image.h"
+#include "module/module_bytes.h"
 
 #include <stdlib.h>
 #include <string.h>

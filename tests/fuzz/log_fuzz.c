@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/json_check.h"
 #include "base/text.h"
-#include "observe/log.h"
+#include "log/log.h"
 
 #include <string.h>
 

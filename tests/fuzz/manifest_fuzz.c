@@ -5,8 +5,8 @@
  */
 #include "fuzz.h"
 
-#include "ctl/manifest.h"
-#include "ctl/rollout_sequence.h"
+#include "ctl/rollout/manifest.h"
+#include "ctl/rollout/rollout_sequence.h"
 #include "sql/rollout_texts.h"
 
 #include <string.h>

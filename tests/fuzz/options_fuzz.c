@@ -11,8 +11,8 @@
 #include "fuzz.h"
 
 #include "base/buf.h"
-#include "cli/option_table.h"
-#include "cli/options.h"
+#include "options/option_table.h"
+#include "options/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * Bytes of a PostgreSQL server, notifications with any payload among them: a
- * real connection of host/db over a socket to a server of ours, which greets
+ * real connection of lib/db over a socket to a server of ours, which greets
  * properly and then sends the input. Whatever it sends, every call is answered
  * once, a notification wakes the claim loop, and closing leaves nothing open.
  *
@@ -13,7 +13,7 @@
 #include "db/address.h"
 #include "db/calls.h"
 #include "db/db.h"
-#include "observe/log.h"
+#include "log/log.h"
 
 #include <arpa/inet.h>
 #include <libpq-fe.h>

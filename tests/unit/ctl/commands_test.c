@@ -3,7 +3,7 @@
  */
 #include "base/error.h"
 #include "db/sync.h"
-#include "observe/log.h"
+#include "log/log.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

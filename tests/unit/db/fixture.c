@@ -2,7 +2,7 @@
 
 #include "db/migrate.h"
 #include "db/result.h"
-#include "observe/log.h"
+#include "log/log.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,185 @@
+/*
+ * pgflowctl doctor: looks at everything that has stopped an installation before,
+ * and says for each finding what to do. Changes nothing. For people, and for the
+ * gate of a deployment by its exit status.
+ */
+#include "ctl/command.h"
+#include "ctl/doctor/doctor.h"
+#include "ctl/plain.h"
+#include "ctl/table.h"
+
+#include "base/buf.h"
+#include "db/sync.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const level_names[DOCTOR_LEVELS] = {
+    [DOCTOR_OK] = "ok",
+    [DOCTOR_NOTE] = "note",
+    [DOCTOR_WARNING] = "warning",
+    [DOCTOR_PROBLEM] = "problem",
+};
+static const char *const level_colours[DOCTOR_LEVELS] = {
+    [DOCTOR_OK] = "\x1b[32m",
+    [DOCTOR_NOTE] = "\x1b[36m",
+    [DOCTOR_WARNING] = "\x1b[33m",
+    [DOCTOR_PROBLEM] = "\x1b[1;31m",
+};
+
+enum { INDENT = 21 };
+
+/* What comes from the database may be anything: it stays on its lines. */
+static void print_lines(const char *text)
+{
+    for (;;) {
+        size_t size = strcspn(text, "\n");
+        plain_print_part(stdout, text, size);
+        text += size;
+        if (!*text)
+            break;
+        printf("\n%*s", INDENT, "");
+        text++;
+    }
+    printf("\n");
+}
+
+static void print_json(const char *check, enum doctor_level level, const char *finding,
+                       const char *remedy, bool first)
+{
+    struct buf text;
+    buf_init(&text, LIMIT_MIB);
+    buf_puts(&text, first ? "[{\"check\": " : ",\n {\"check\": ");
+    buf_put_json_string(&text, check, strlen(check));
+    buf_printf(&text, ", \"level\": \"%s\", \"finding\": ", level_names[level]);
+    buf_put_json_string(&text, finding, strlen(finding));
+    buf_puts(&text, ", \"remedy\": ");
+    if (remedy && *remedy)
+        buf_put_json_string(&text, remedy, strlen(remedy));
+    else
+        buf_puts(&text, "null");
+    buf_putc(&text, '}');
+    fputs(text.data, stdout);
+    buf_free(&text);
+}
+
+void doctor_report(struct doctor *doctor, const char *check, enum doctor_level level,
+                   const char *finding, const char *remedy)
+{
+    size_t before = 0;
+    for (size_t i = 0; i < DOCTOR_LEVELS; i++)
+        before += doctor->counts[i];
+    doctor->counts[level]++;
+    if (doctor->json) {
+        print_json(check, level, finding, remedy, before == 0);
+        return;
+    }
+    printf("%s%-7s%s  %-10s  ", doctor->colour ? level_colours[level] : "", level_names[level],
+           doctor->colour ? "\x1b[0m" : "", check);
+    print_lines(finding);
+    if (remedy && *remedy) {
+        printf("%*s-> ", INDENT - 3, "");
+        print_lines(remedy);
+    }
+    (void)fflush(stdout);
+}
+
+static enum doctor_level level_of(const char *name)
+{
+    for (size_t i = 0; i < DOCTOR_LEVELS; i++) {
+        if (name && strcmp(name, level_names[i]) == 0)
+            return (enum doctor_level)i;
+    }
+    return DOCTOR_PROBLEM;
+}
+
+static void run_check(struct doctor *doctor, const struct doctor_check *check, const char *age)
+{
+    struct error error;
+    bool fine = true;
+    struct db_rows *rows =
+        db_sync_query(doctor->db, check->sql, &age, check->takes_age ? 1 : 0, &error);
+    if (!rows) {
+        bool rights = strcmp(db_sync_sqlstate(doctor->db), "42501") == 0;
+        doctor_report(doctor, check->name, DOCTOR_PROBLEM, error.text,
+                      rights ? "log in as a member of the role pgflow_operator, or as the owner"
+                             : NULL);
+        return;
+    }
+    for (size_t i = 0; i < db_rows_count(rows); i++) {
+        enum doctor_level level = level_of(db_rows_text(rows, i, 0));
+        fine = fine && level == DOCTOR_NOTE;
+        doctor_report(doctor, check->name, level, db_rows_text(rows, i, 1),
+                      db_rows_text(rows, i, 2));
+    }
+    if (fine)
+        doctor_report(doctor, check->name, DOCTOR_OK, check->fine, NULL);
+    db_rows_destroy(rows);
+}
+
+static void report_unreachable(struct doctor *doctor, const struct error *why)
+{
+    doctor_report(doctor, "connection", DOCTOR_PROBLEM, why->text,
+                  why->code == ERROR_UNAVAILABLE
+                      ? "start PostgreSQL, or name another one: --database, PGFLOW_DATABASE, "
+                        "DATABASE_URL or PG*"
+                      : "name a database that takes this user: --database, PGFLOW_DATABASE, "
+                        "DATABASE_URL or PG*");
+}
+
+static void report_connection(struct doctor *doctor)
+{
+    struct error ignored;
+    char finding[512];
+    struct db_rows *rows = db_sync_query(doctor->db, "show server_version", NULL, 0, &ignored);
+    (void)snprintf(finding, sizeof(finding), "%s, PostgreSQL %s", db_sync_label(doctor->db),
+                   rows ? db_rows_text(rows, 0, 0) : "?");
+    db_rows_destroy(rows);
+    doctor_report(doctor, "connection", DOCTOR_OK, finding, NULL);
+}
+
+static void run_checks(struct doctor *doctor, const char *age)
+{
+    report_connection(doctor);
+    doctor_check_pooler(doctor);
+    doctor_check_listen(doctor);
+    doctor_check_clock(doctor);
+    bool schema = doctor_check_schema(doctor);
+    for (size_t i = 0; i < doctor_check_count; i++) {
+        if (schema || !doctor_checks[i].needs_schema)
+            run_check(doctor, &doctor_checks[i], age);
+    }
+}
+
+static void print_verdict(const struct doctor *doctor)
+{
+    size_t problems = doctor->counts[DOCTOR_PROBLEM];
+    size_t warnings = doctor->counts[DOCTOR_WARNING];
+    if (doctor->json)
+        printf("]\n");
+    else if (problems + warnings == 0)
+        printf("\nall is well\n");
+    else
+        printf("\n%zu problem%s, %zu warning%s\n", problems, problems == 1 ? "" : "s", warnings,
+               warnings == 1 ? "" : "s");
+}
+
+int command_doctor(struct invocation *invocation, struct error *error)
+{
+    struct doctor doctor = {.db = invocation->db,
+                            .json = invocation->json,
+                            .colour = table_width() > 0 && table_colour()};
+    char age[16];
+    int seconds = 0;
+    bool strict = invocation_value(invocation, "strict") != NULL;
+    if (!invocation_number(invocation, "transaction-age", 0, 864000, 300, &seconds, error))
+        return FAILED;
+    (void)snprintf(age, sizeof(age), "%d", seconds);
+    if (doctor.db)
+        run_checks(&doctor, age);
+    else
+        report_unreachable(&doctor, &invocation->unreachable);
+    print_verdict(&doctor);
+    bool sick = doctor.counts[DOCTOR_PROBLEM] > 0 || (strict && doctor.counts[DOCTOR_WARNING] > 0);
+    return sick ? ERROR_ANSWER_NO : DONE;
+}

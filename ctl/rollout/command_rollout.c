@@ -1,0 +1,160 @@
+/*
+ * pgflowctl rollout MANIFEST.json check|sql|status. It never acts: every step of
+ * a rollout is the operator's.
+ */
+#include "ctl/command.h"
+#include "ctl/json_output.h"
+#include "ctl/plain.h"
+#include "ctl/query.h"
+#include "ctl/rollout/manifest.h"
+#include "ctl/rollout/rollout_sequence.h"
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "db/sync.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A deployment that nobody loaded is at its first step. */
+#define STATUS_ROWS                                                                                \
+    "with known as (select d.deployment, d.manifest <> $2::jsonb as differs,"                      \
+    "                      coalesce(d.fenced_at, d.applied_at) is not null as has_begun"           \
+    "               from pgflow.deployment_manifest d where d.deployment = $1),"                   \
+    " steps as ("                                                                                  \
+    "  select s.* from known k cross join lateral pgflow.rollout_status(k.deployment) s"           \
+    "  union all select 1, 'load', 'now', array['psql: the first block of: rollout MANIFEST sql']" \
+    "  where not exists (select from known)"                                                       \
+    "  union all select 0, 'file', 'now', array['the file differs from the manifest that was"      \
+    " loaded' || case when k.has_begun then ', and whose deployment has begun: give the file a"    \
+    " deployment name of its own' else ': load it, or give it a name of its own' end]"             \
+    "  from known k where k.differs) "
+
+static const char status_sql[] = STATUS_ROWS
+    "select step, name, state, array_to_string(waits_for, e'\\n') from steps order by 1";
+static const char status_json_sql[] =
+    STATUS_ROWS "select step, name, state, to_jsonb(waits_for) as waits_for from steps order by 1";
+enum { STEP, NAME, STATE, WAITS_FOR };
+
+static int check(struct invocation *invocation, const struct manifest *manifest,
+                 struct error *error)
+{
+    static const char sql[] =
+        "select p.line as problem from pgflow.manifest_problems($1::jsonb) as p (line)";
+    const char *text = manifest->text.data;
+    struct db_rows *rows = query_rows(invocation->db, sql, &text, 1, error);
+    if (!rows)
+        return FAILED;
+    size_t count = db_rows_count(rows);
+    if (invocation->json)
+        json_print_rows(stdout, rows);
+    for (size_t i = 0; i < count && !invocation->json; i++)
+        printf("%s\n", db_rows_text(rows, i, 0));
+    if (count == 0 && !invocation->json)
+        printf("manifest \"%s\" is good: %zu function%s\n", manifest->deployment,
+               manifest_count(manifest), manifest_count(manifest) == 1 ? "" : "s");
+    db_rows_destroy(rows);
+    return count == 0 ? DONE : ERROR_ANSWER_NO;
+}
+
+/* The lines below the step, indented. */
+static void print_lines(const char *text)
+{
+    while (*text) {
+        size_t size = strcspn(text, "\n");
+        printf("               ");
+        plain_print_part(stdout, text, size);
+        printf("\n");
+        text += size + (text[size] == '\n');
+    }
+}
+
+/* What later steps wait for is not worth showing yet: it mostly follows from the
+ * step that is next. */
+static void print_status(const struct db_rows *rows)
+{
+    for (size_t i = 0; i < db_rows_count(rows); i++) {
+        const char *state = db_rows_text(rows, i, STATE);
+        printf("%-5s %2s  %s\n", state, db_rows_text(rows, i, STEP), db_rows_text(rows, i, NAME));
+        if (strcmp(state, "now") == 0)
+            print_lines(db_rows_text(rows, i, WAITS_FOR));
+    }
+}
+
+static int status(struct invocation *invocation, const struct manifest *manifest,
+                  struct error *error)
+{
+    const char *values[] = {manifest->deployment, manifest->text.data};
+    struct db_rows *rows = query_rows(
+        invocation->db, invocation->json ? status_json_sql : status_sql, values, 2, error);
+    if (!rows)
+        return FAILED;
+    bool done = true;
+    for (size_t i = 0; i < db_rows_count(rows); i++)
+        done = done && strcmp(db_rows_text(rows, i, STATE), "done") == 0;
+    if (invocation->json)
+        json_print_rows(stdout, rows);
+    else
+        print_status(rows);
+    db_rows_destroy(rows);
+    return done ? DONE : ERROR_ANSWER_NO;
+}
+
+static int print_sql(const struct invocation *invocation, const struct manifest *manifest,
+                     struct error *error)
+{
+    struct buf out;
+    buf_init(&out, (size_t)8 * LIMIT_MIB);
+    rollout_sequence_put(&out, manifest);
+    bool ok = buf_ok(&out);
+    if (ok && invocation->json) {
+        struct buf json;
+        buf_init(&json, (size_t)16 * LIMIT_MIB);
+        buf_put_json_string(&json, out.data, out.size);
+        ok = buf_ok(&json);
+        printf("{\"sql\": %s}\n", json.data);
+        buf_free(&json);
+    } else if (ok) {
+        (void)fputs(out.data, stdout);
+    }
+    buf_free(&out);
+    if (!ok)
+        (void)error_out_of_memory(error);
+    return ok ? DONE : FAILED;
+}
+
+static bool know_verb(const char *verb, struct error *error)
+{
+    static const char *const verbs[] = {"check", "sql", "status"};
+    enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
+    for (size_t i = 0; i < VERBS; i++) {
+        if (strcmp(verb, verbs[i]) == 0)
+            return true;
+    }
+    const char *near = text_nearest(verb, verbs, VERBS);
+    return error_set(error, ERROR_USAGE, "rollout '%s': give check, sql or status%s%s", verb,
+                     near ? "; did you mean " : "", near ? near : "");
+}
+
+/* The statements come from the manifest alone. */
+bool command_rollout_is_offline(const struct invocation *invocation)
+{
+    return invocation->count == 2 && strcmp(invocation->arguments[1], "sql") == 0;
+}
+
+int command_rollout(struct invocation *invocation, struct error *error)
+{
+    const char *verb = invocation->arguments[1];
+    struct manifest manifest;
+    if (!know_verb(verb, error) || !manifest_read(&manifest, invocation->arguments[0], error))
+        return FAILED;
+    int result = FAILED;
+    if (strcmp(verb, "sql") == 0)
+        result = print_sql(invocation, &manifest, error);
+    else if (strcmp(verb, "check") == 0)
+        result = check(invocation, &manifest, error);
+    else
+        result = status(invocation, &manifest, error);
+    manifest_free(&manifest);
+    return result;
+}

@@ -1,0 +1,365 @@
+/*
+ * The connections as one thing: which lane takes a call, what its owner is
+ * told, and how it all ends.
+ */
+#include "db/db.h"
+
+#include "base/buf.h"
+#include "db/address.h"
+#include "db/db_private.h"
+#include "log/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct lane *work_lane(const struct db *db)
+{
+    return (struct lane *)&db->lanes[db->lane_count > 1 ? 1 : 0];
+}
+
+static void close_lanes(struct db *db)
+{
+    for (int i = 0; i < db->lane_count; i++) {
+        if (db->lanes[i].state != LANE_CLOSED)
+            lane_close(&db->lanes[i]);
+    }
+}
+
+/* ---- Answers that no server gave ---- */
+
+static void on_later(uv_timer_t *timer)
+{
+    struct db *db = timer->data;
+    struct call *call = db->later_head;
+    db->later_head = NULL;
+    db->later_tail = &db->later_head;
+    while (call) {
+        struct call *next = call->next;
+        call_answer_later(call);
+        call = next;
+    }
+}
+
+void db_answer_later(struct db *db, struct call *call, enum db_outcome outcome, bool permanent,
+                     const char *text)
+{
+    call->outcome = outcome;
+    call->permanent = permanent;
+    (void)snprintf(call->text, sizeof(call->text), "%s", text);
+    call->next = NULL;
+    *db->later_tail = call;
+    db->later_tail = &call->next;
+    if (outcome == DB_LOST)
+        db->counts.lost++;
+    (void)uv_timer_start(&db->later_timer, on_later, 0, 0);
+}
+
+/* ---- Calls ---- */
+
+static struct lane *choose_lane(struct db *db, const struct call *call)
+{
+    struct lane *work = work_lane(db);
+    if (call->lane == CALL_WORK || db->check != DB_CHECK_NONE || db->lane_count == 1)
+        return work;
+    struct lane *wanted = &db->lanes[call->lane == CALL_SIDE && db->lane_count > 2 ? 2 : 0];
+    /* With more connections than three the side lane is the least busy one. */
+    for (int i = 3; call->lane == CALL_SIDE && i < db->lane_count; i++) {
+        if (db->lanes[i].state == LANE_UP &&
+            (wanted->state != LANE_UP || db->lanes[i].count < wanted->count))
+            wanted = &db->lanes[i];
+    }
+    return wanted->state == LANE_UP ? wanted : work;
+}
+
+void db_submit(struct db *db, struct call *call)
+{
+    if (!params_ok(&call->params)) {
+        db_answer_later(db, call, DB_UNSENT, true,
+                        "the statement's parameters are too large for PostgreSQL (1 GiB), or there "
+                        "is no memory for them");
+        return;
+    }
+    if (db->check == DB_CHECK_BROKEN) {
+        db_answer_later(db, call, DB_UNSENT, true,
+                        "the transaction of --check was lost with its connection");
+        return;
+    }
+    struct lane *lane = choose_lane(db, call);
+    if (lane->state != LANE_UP) {
+        db_answer_later(db, call, DB_UNSENT, false, "not connected to the database");
+        return;
+    }
+    if (lane->count >= LIMIT_DB_CALLS_QUEUED) {
+        db_answer_later(db, call, DB_UNSENT, false, "too many calls wait for the database");
+        return;
+    }
+    call->retry_never = db->check != DB_CHECK_NONE;
+    lane_put(lane, call);
+}
+
+/* Runs right before the loop waits for its sockets: sends what they did not
+ * take at once, and has them watched for it. */
+static void on_flush(uv_prepare_t *prepare)
+{
+    struct db *db = prepare->data;
+    for (int i = 0; i < db->lane_count; i++) {
+        if (db->lanes[i].dirty && db->lanes[i].conn)
+            lane_flush(&db->lanes[i]);
+    }
+}
+
+/* ---- What the lanes tell ---- */
+
+static bool all_up(const struct db *db)
+{
+    for (int i = 0; i < db->lane_count; i++) {
+        if (db->lanes[i].state != LANE_UP)
+            return false;
+    }
+    return true;
+}
+
+void db_lane_up(struct db *db, struct lane *lane)
+{
+    bool first = lane->up_count == 1;
+    if (!first)
+        db->counts.reconnects++;
+    log_info(first ? "db_connected" : "db_reconnected",
+             first ? "connected to the database" : "connected to the database again",
+             LOG_FIELD_TEXT("database", db_address_label(db->config.address)),
+             LOG_FIELD_INT("connection", lane->index));
+    if (db->state == DB_STATE_OPENING ? all_up(db) : lane == work_lane(db)) {
+        (void)uv_timer_stop(&db->open_timer);
+        db->state = DB_STATE_UP;
+        db->config.on_up(db->config.ctx);
+    }
+    if (lane->listens && lane->state == LANE_UP)
+        db_notified(db);
+}
+
+void db_lane_lost(struct db *db, struct lane *lane, const char *reason)
+{
+    log_warn("db_lost", "lost the connection to the database, connecting again",
+             LOG_FIELD_INT("connection", lane->index), LOG_ERROR(reason));
+    if (db->check == DB_CHECK_OPEN && lane == work_lane(db))
+        db->check = DB_CHECK_BROKEN;
+    if (db->state != DB_STATE_UP || lane != work_lane(db))
+        return;
+    db->state = DB_STATE_DOWN;
+    db->config.on_down(db->config.ctx, reason);
+}
+
+static void fail_for_good(struct db *db, const struct error *error)
+{
+    db->state = DB_STATE_FATAL;
+    (void)uv_timer_stop(&db->open_timer);
+    close_lanes(db);
+    db->config.on_fatal(db->config.ctx, error);
+}
+
+void db_lane_failed(struct db *db, const char *reason, const struct error *error)
+{
+    (void)snprintf(db->last_reason, sizeof(db->last_reason), "%s", reason);
+    if (db->state == DB_STATE_OPENING && error)
+        fail_for_good(db, error);
+}
+
+static void on_open_timeout(uv_timer_t *timer)
+{
+    struct db *db = timer->data;
+    struct error error;
+    (void)error_set(&error, ERROR_UNAVAILABLE,
+                    "database %s could not be reached within %d s: %s; check that PostgreSQL runs "
+                    "there and that --database (or PGFLOW_DATABASE, DATABASE_URL, PG*) names it",
+                    db_address_label(db->config.address), db->config.connect_timeout_s,
+                    *db->last_reason ? db->last_reason : "no answer");
+    fail_for_good(db, &error);
+}
+
+/* The server became a standby: every connection to it is useless. */
+void db_lane_read_only(struct db *db)
+{
+    for (int i = 0; i < db->lane_count; i++) {
+        if (db->lanes[i].state == LANE_UP)
+            lane_drop(&db->lanes[i],
+                      "the server is read-only (25006), looking for the writable one", true);
+    }
+}
+
+void db_notified(struct db *db)
+{
+    if (db->config.on_notify && db->state != DB_STATE_CLOSED && db->state != DB_STATE_FATAL)
+        db->config.on_notify(db->config.ctx);
+}
+
+/* ---- Life ---- */
+
+static bool config_is_valid(const struct db_config *config, struct error *error)
+{
+    if (config->connections < 1 || config->connections > LIMIT_DB_CONNECTIONS)
+        return error_set(error, ERROR_USAGE, "--db-connections %d: give a number from 1 to %d",
+                         config->connections, LIMIT_DB_CONNECTIONS);
+    return true;
+}
+
+/* Two connections at least for the names that libpq gets as an identifier. */
+static bool make_listen(struct db *db, const char *queue)
+{
+    struct buf sql;
+    buf_init(&sql, 4 * LIMIT_KIB);
+    buf_puts(&sql, "listen \"pgflow_q_");
+    for (const char *c = queue; *c; c++) {
+        if (*c == '"')
+            buf_putc(&sql, '"');
+        buf_putc(&sql, *c);
+    }
+    buf_putc(&sql, '"');
+    db->listen_statement.sql = buf_detach(&sql, NULL);
+    return db->listen_statement.sql != NULL;
+}
+
+static bool copy_config(struct db *db, const struct db_config *config)
+{
+    db->config = *config;
+    db->config.listen_queue = NULL;
+    if (db->config.statement_deadline_ms <= 0)
+        db->config.statement_deadline_ms = LIMIT_DB_DEADLINE_MS;
+    db->config.application_name = strdup(config->application_name ? config->application_name : "");
+    if (!db->config.application_name)
+        return false;
+    return !config->listen_queue || config->pooled || make_listen(db, config->listen_queue);
+}
+
+static void free_db(struct db *db)
+{
+    free((void *)db->config.application_name);
+    free((void *)db->listen_statement.sql);
+    free(db);
+}
+
+struct db *db_open(uv_loop_t *loop, const struct db_config *config, struct error *error)
+{
+    struct db *db = NULL;
+    if (!config_is_valid(config, error))
+        return NULL;
+    db = calloc(1, sizeof(*db));
+    if (!db || !copy_config(db, config)) {
+        if (db)
+            free_db(db);
+        (void)error_out_of_memory(error);
+        return NULL;
+    }
+    db->loop = loop;
+    db->later_tail = &db->later_head;
+    db->lane_count = config->connections;
+    (void)uv_timer_init(loop, &db->open_timer);
+    (void)uv_timer_init(loop, &db->later_timer);
+    (void)uv_prepare_init(loop, &db->flusher);
+    db->open_timer.data = db;
+    db->later_timer.data = db;
+    db->flusher.data = db;
+    (void)uv_prepare_start(&db->flusher, on_flush);
+    for (int i = 0; i < db->lane_count; i++)
+        lane_init(&db->lanes[i], db, i, i == 0 && db->listen_statement.sql);
+    if (config->connect_timeout_s > 0)
+        (void)uv_timer_start(&db->open_timer, on_open_timeout,
+                             (uint64_t)config->connect_timeout_s * 1000, 0);
+    for (int i = 0; i < db->lane_count; i++)
+        lane_start(&db->lanes[i]);
+    return db;
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    struct db *db = handle->data;
+    if (--db->handles_open > 0)
+        return;
+    if (db->closed)
+        db->closed(db->closed_ctx);
+    free_db(db);
+}
+
+static void on_lane_timer_closed(uv_handle_t *handle)
+{
+    const struct lane *lane = handle->data;
+    handle->data = lane->db;
+    on_handle_closed(handle);
+}
+
+static void close_handles(struct db *db)
+{
+    db->handles_open = 3 + db->lane_count;
+    for (int i = 0; i < db->lane_count; i++)
+        uv_close((uv_handle_t *)&db->lanes[i].timer, on_lane_timer_closed);
+    uv_close((uv_handle_t *)&db->open_timer, on_handle_closed);
+    uv_close((uv_handle_t *)&db->later_timer, on_handle_closed);
+    uv_close((uv_handle_t *)&db->flusher, on_handle_closed);
+}
+
+/* Callbacks of the last answers may still make calls; they go round until none
+ * does. */
+static void on_close(uv_timer_t *timer)
+{
+    struct db *db = timer->data;
+    while (db->later_head)
+        on_later(&db->later_timer);
+    close_handles(db);
+}
+
+void db_close(struct db *db, void (*closed)(void *ctx), void *ctx)
+{
+    db->state = DB_STATE_CLOSED;
+    db->closed = closed;
+    db->closed_ctx = ctx;
+    close_lanes(db);
+    (void)uv_timer_stop(&db->later_timer);
+    (void)uv_timer_start(&db->open_timer, on_close, 0, 0);
+}
+
+bool db_is_up(const struct db *db)
+{
+    return work_lane(db)->state == LANE_UP;
+}
+
+size_t db_calls_pending(const struct db *db)
+{
+    size_t count = 0;
+    for (int i = 0; i < db->lane_count; i++)
+        count += db->lanes[i].count;
+    for (const struct call *call = db->later_head; call; call = call->next)
+        count++;
+    return count;
+}
+
+void db_count(const struct db *db, struct db_counts *counts)
+{
+    *counts = db->counts;
+}
+
+/* ---- The transaction of --check ---- */
+
+static const struct statement begin_statement = {.sql = "begin isolation level read committed"};
+static const struct statement rollback_statement = {.sql = "rollback"};
+
+static void check_answered(struct call *call, const struct db_status *status, PGresult *result)
+{
+    db_done done = (db_done)call->done;
+    (void)result;
+    done(call->ctx, status);
+}
+
+void db_check_begin(struct db *db, db_done done, void *ctx)
+{
+    /* Open from now on, not from the answer: what is put behind the begin
+     * belongs to it. */
+    db->check = db_is_up(db) ? DB_CHECK_OPEN : DB_CHECK_BROKEN;
+    db_submit(db, call_create(&begin_statement, CALL_WORK, check_answered, (call_done)done, ctx));
+}
+
+void db_check_end(struct db *db, db_done done, void *ctx)
+{
+    db_submit(db,
+              call_create(&rollback_statement, CALL_WORK, check_answered, (call_done)done, ctx));
+    db->check = DB_CHECK_NONE;
+}

@@ -1,0 +1,129 @@
+/*
+ * The log of this process: level, format and sink. One thread.
+ */
+#include "log/log.h"
+
+#include "base/buf.h"
+#include "log/log_sink.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+    bool is_open;
+    bool colour;
+    enum log_format format;
+    enum log_level level;
+    struct log_sink sink;
+    struct buf line; /* kept, so that a line costs no allocation */
+} state;
+
+static const char *const level_names[] = {
+    [LOG_LEVEL_DEBUG] = "debug", [LOG_LEVEL_INFO] = "info",   [LOG_LEVEL_WARN] = "warn",
+    [LOG_LEVEL_ERROR] = "error", [LOG_LEVEL_FATAL] = "fatal",
+};
+
+static const char *const format_names[] = {
+    [LOG_FORMAT_AUTO] = "auto",
+    [LOG_FORMAT_PRETTY] = "pretty",
+    [LOG_FORMAT_LOGFMT] = "logfmt",
+    [LOG_FORMAT_JSON] = "json",
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+const char *log_level_name(enum log_level level)
+{
+    return level_names[level];
+}
+
+bool log_level_parse(const char *text, enum log_level *level)
+{
+    for (size_t i = 0; i < COUNT(level_names); i++) {
+        if (strcmp(text, level_names[i]) == 0) {
+            *level = (enum log_level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool log_format_parse(const char *text, enum log_format *format)
+{
+    for (size_t i = LOG_FORMAT_PRETTY; i < COUNT(format_names); i++) {
+        if (strcmp(text, format_names[i]) == 0) {
+            *format = (enum log_format)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void log_open(int fd, enum log_format format, enum log_level level)
+{
+    bool terminal = isatty(fd) == 1;
+    if (state.is_open)
+        log_sink_close(&state.sink);
+    else
+        buf_init(&state.line, LIMIT_LOG_LINE);
+    log_sink_open(&state.sink, fd);
+    state.is_open = true;
+    state.level = level;
+    state.format = format;
+    if (format == LOG_FORMAT_AUTO)
+        state.format = terminal ? LOG_FORMAT_PRETTY : LOG_FORMAT_LOGFMT;
+    state.colour = terminal && state.format == LOG_FORMAT_PRETTY;
+}
+
+static void ensure_open(void)
+{
+    if (!state.is_open)
+        log_open(STDERR_FILENO, LOG_FORMAT_AUTO, LOG_LEVEL_INFO);
+}
+
+enum log_format log_format_used(void)
+{
+    ensure_open();
+    return state.format;
+}
+
+bool log_is_on(enum log_level level)
+{
+    ensure_open();
+    return level >= state.level;
+}
+
+static bool emit(enum log_level level, const char *event, const char *msg,
+                 const struct log_field *fields, size_t count)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    buf_clear(&state.line);
+    log_render(&state.line, state.format, state.colour,
+               (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000, level, event, msg, fields,
+               count);
+    return buf_ok(&state.line) && log_sink_write(&state.sink, state.line.data, state.line.size);
+}
+
+/* The count goes before the line, so that the gap is where it was. */
+static void report_dropped(void)
+{
+    uint64_t dropped = state.sink.dropped;
+    struct log_field count = LOG_FIELD_INT("dropped", dropped);
+    if (dropped == 0)
+        return;
+    if (emit(LOG_LEVEL_WARN, "log_dropped", "log lines were dropped: nobody read them in time",
+             &count, 1))
+        state.sink.dropped -= dropped;
+    else
+        state.sink.dropped = dropped;
+}
+
+void log_write(enum log_level level, const char *event, const char *msg,
+               const struct log_field *fields, size_t count)
+{
+    ensure_open();
+    report_dropped();
+    (void)emit(level, event, msg, fields, count);
+}
