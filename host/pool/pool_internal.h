@@ -175,7 +175,8 @@ enum {
     LIMIT_QUICK_US = 500,
     LIMIT_QUICK_IN_A_ROW = 20,
     LIMIT_OUTPUT_AFTER_DEATH_MS = 100,
-    LIMIT_STOP_AFTER_DEATH_MS = 1000, /* whoever signals one process after the other is that quick */
+    LIMIT_STOP_AFTER_DEATH_MS =
+        1000, /* whoever signals one process after the other is that quick */
     LIMIT_EXIT_AFTER_SOCKET_MS = 2000, /* a dying process closes its socket first */
     LIMIT_DEATHS_IN_A_ROW = 5,
     LIMIT_READY_TIMEOUT_MS = 10000,

@@ -104,8 +104,8 @@ void runner_settle(struct runner *runner)
         runner_tell_started(task);
     describe_end(runner, task, reason, sizeof reason);
     pool_emit(runner->module, runner->cause == POOL_EXIT_START ? "runner_failed" : "runner_exit",
-              own_doing ? PGF_LOG_DEBUG : PGF_LOG_WARN, task, runner->pid,
-              "runner ended (%s): %s", pool_exit_cause_name(runner->cause), reason);
+              own_doing ? PGF_LOG_DEBUG : PGF_LOG_WARN, task, runner->pid, "runner ended (%s): %s",
+              pool_exit_cause_name(runner->cause), reason);
     if (task != NULL)
         runner_drop_head(runner);
     move_waiting(runner);

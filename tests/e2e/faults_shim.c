@@ -84,7 +84,8 @@ static bool allocation_fails(const void *caller)
 #define CALLER __builtin_return_address(0)
 
 /* ---- Memory. glibc's own names, because dlsym allocates; the sanitizer's where the host is built
- * with one, for what it gives it must take back. Its dlsym allocates from a place of its own. ---- */
+ * with one, for what it gives it must take back. Its dlsym allocates from a place of its own. ----
+ */
 
 #ifdef PGFLOW_SANITIZED
 void *__interceptor_malloc(size_t size);
@@ -166,9 +167,9 @@ FAIL_PQ(int, PQconsumeInput, (PGconn * conn), (conn), 0)
 int PQsendQueryPrepared(PGconn *conn, const char *name, int count, const char *const *values,
                         const int *lengths, const int *formats, int format)
 {
-    int sent = fails("PQsendQueryPrepared") ? 0
-                                            : REAL(PQsendQueryPrepared)(conn, name, count, values,
-                                                                        lengths, formats, format);
+    int sent = fails("PQsendQueryPrepared")
+                   ? 0
+                   : REAL(PQsendQueryPrepared)(conn, name, count, values, lengths, formats, format);
     claim_was_sent |= sent == 1 && strstr(name, "read_and_claim_tasks") != NULL;
     return sent;
 }

@@ -4,7 +4,7 @@
  */
 #include "harness.h"
 
-#include "supervise/pool_internal.h"
+#include "pool/pool_internal.h"
 
 #include <signal.h>
 #include <string.h>
