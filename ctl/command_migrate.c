@@ -2,6 +2,8 @@
  * pgflowctl migrate: the schema, brought to this program's version.
  */
 #include "ctl/command.h"
+
+#include "ctl/plain.h"
 #include "db/migrate.h"
 #include "db/sync.h"
 
@@ -30,12 +32,50 @@ static int print_status(const struct invocation *invocation, struct error *error
     return now.before < migrate_own_version() ? ERROR_ANSWER_NO : DONE;
 }
 
-int command_migrate(struct invocation *invocation, struct error *error)
+static void print_wait(void *ctx, const char *line)
+{
+    (void)ctx;
+    fputs("pgflowctl: ", stderr);
+    plain_print(stderr, line);
+    fputc('\n', stderr);
+}
+
+static int contract(struct invocation *invocation, struct upgrade *upgrade, struct error *error)
+{
+    if (!upgrade_contract(upgrade, error))
+        return FAILED;
+    if (invocation->json)
+        printf("{\"version\": %d, \"oldestHost\": %d}\n", migrate_own_version(),
+               migrate_own_version());
+    else
+        printf("%s: the schema pgflow runs hosts of version %d on only\n",
+               db_sync_label(invocation->db), migrate_own_version());
+    return DONE;
+}
+
+static int go_down(struct invocation *invocation, struct upgrade *upgrade, struct error *error)
 {
     struct migrated migrated;
-    if (invocation_value(invocation, "status"))
-        return print_status(invocation, error);
-    if (!migrate_apply(invocation->db, &migrated, error))
+    if (!migrate_read(invocation->db, &migrated.before, error))
+        return FAILED;
+    if (migrated.before == 0) {
+        (void)error_set(error, ERROR_CONFIG, "the schema pgflow is not installed in this database");
+        return FAILED;
+    }
+    if (!upgrade_down(upgrade, error) || !migrate_read(invocation->db, &migrated.after, error))
+        return FAILED;
+    if (invocation->json)
+        print_json(&migrated);
+    else
+        printf("%s: the schema pgflow is at version %d\n", db_sync_label(invocation->db),
+               migrated.after);
+    return DONE;
+}
+
+static int apply(struct invocation *invocation, struct upgrade *upgrade, struct error *error)
+{
+    struct migrated migrated;
+    if (!migrate_apply(upgrade, &migrated, error))
         return FAILED;
     if (invocation->json)
         print_json(&migrated);
@@ -50,4 +90,21 @@ int command_migrate(struct invocation *invocation, struct error *error)
         printf("%s: migrated the schema pgflow from version %d to %d\n",
                db_sync_label(invocation->db), migrated.before, migrated.after);
     return DONE;
+}
+
+int command_migrate(struct invocation *invocation, struct error *error)
+{
+    struct upgrade upgrade = {.sync = invocation->db, .tell = print_wait};
+    bool status = invocation_value(invocation, "status");
+    bool contracts = invocation_value(invocation, "contract");
+    bool down = invocation_value(invocation, "down");
+    if (status + contracts + down > 1) {
+        (void)error_set(error, ERROR_USAGE, "--status, --contract and --down exclude each other");
+        return FAILED;
+    }
+    if (status)
+        return print_status(invocation, error);
+    if (contracts)
+        return contract(invocation, &upgrade, error);
+    return down ? go_down(invocation, &upgrade, error) : apply(invocation, &upgrade, error);
 }

@@ -8,13 +8,21 @@ const struct command command_table[] = {
         .name = "migrate",
         .arguments = "",
         .summary = "install or update the schema pgflow",
-        .help = "Applies the migrations that this program carries and the database lacks, each in\n"
-                "a transaction of its own. Safe to repeat, and from several places at once.\n",
+        .help =
+            "Installs the schema that this program carries, or upgrades an earlier version while\n"
+            "its hosts work: additions first, each statement in a transaction of its own that\n"
+            "waits 100 ms at most for a lock, then all functions in one transaction. Safe to\n"
+            "repeat, and from several places at once; one that was ended goes on. Hosts of the\n"
+            "release before go on, until --contract, which is refused while one of them is\n"
+            "alive. --down goes back to the version before, while nothing of the present one is\n"
+            "used and no host of it is alive.\n",
         .needs_database = true,
         .examples = "pgflowctl migrate\n"
                     "pgflowctl migrate --status && echo up to date\n",
         .run = command_migrate,
-        .options = {{"status", NULL, "only tell; exit 1 when something is missing"}},
+        .options = {{"status", NULL, "only tell; exit 1 when something is missing"},
+                    {"contract", NULL, "end the support of hosts of the version before"},
+                    {"down", NULL, "go back to the version before"}},
     },
     {
         .name = "inspect",

@@ -1,77 +1,92 @@
-# Assembles one migration and its C source: cmake -D... -P assemble.cmake
+# Assembles the schema and the way to it: cmake -D... -P assemble.cmake
 #
-# SQL_DIR   this folder            VERSION, OLDEST_HOST, NAME   of the migration
-# OUT_SQL   the migration          OUT_C   the same text as a C byte array
-# SOURCES   unused: what the list of files is, for the build
+# SQL_DIR      this folder
+# OUT_DIR      where the files go: schema.sql, NNNN_expand.sql, NNNN_flip.sql,
+#              NNNN_unflip.sql, and sql_migrations.c with the same texts
+# VERSION, OLDEST_HOST, NAME, BASE   of the schema that sql/queue and sql/core are, and
+#              the frozen version that an upgrade starts from
+# SOURCES      unused: what the list of files is, for the build
 #
-# Migration 1 is made of sql/queue and sql/core in plain sorted path order;
-# a later one is the file sql/migrations/<version>_<name>.sql.
+# Nobody writes down which functions an upgrade replaces: those whose file differs
+# from the frozen text.
 cmake_minimum_required(VERSION 3.25)
+include("${SQL_DIR}/texts.cmake")
+include("${SQL_DIR}/flip.cmake")
 
-# One EXECUTE per source file; the tag must not occur in the file. Text goes
-# through string(CONCAT) only: a list would split it at its semicolons.
-function(wrap_files out indent)
-  set(text "")
-  foreach(path IN LISTS ARGN)
-    file(READ "${path}" content)
-    if(content MATCHES "\\$pgflow_(file|migration)\\$")
-      message(FATAL_ERROR "${path}: must not contain the tags $pgflow_file$ and $pgflow_migration$")
-    endif()
-    cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${SQL_DIR}" OUTPUT_VARIABLE shown)
-    string(CONCAT text "${text}" "${indent}-- ${shown}\n"
-           "${indent}execute $pgflow_file$-- ${shown}\n" "${content}" "$pgflow_file$;\n")
-  endforeach()
+file(GLOB queue_files LIST_DIRECTORIES false "${SQL_DIR}/queue/*.sql")
+file(GLOB core_files LIST_DIRECTORIES false "${SQL_DIR}/core/*/*.sql")
+list(SORT queue_files)
+list(SORT core_files)
+four_digits(number "${VERSION}")
+four_digits(base_number "${BASE}")
+set(folder "${SQL_DIR}/migrations/${number}")
+file(GLOB frozen_file "${SQL_DIR}/migrations/${base_number}_*.sql")
+file(READ "${frozen_file}" frozen)
+
+# A new database: one statement.
+function(assemble_schema out)
+  wrap_files(queue_text "    " ${queue_files})
+  wrap_files(core_text "  " ${core_files})
+  file(READ "${SQL_DIR}/migrations/require_queue.sql" body)
+  replace_once(body "${body}" "@QUEUE_FILES@\n" "${queue_text}")
+  string(CONCAT body "${body}" "${core_text}")
+  fill_template(text schema.sql.in "${body}")
   set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
-function(replace_once out text placeholder value)
-  string(FIND "${text}" "${placeholder}" at)
-  if(at LESS 0)
-    message(FATAL_ERROR "no ${placeholder} in the template")
-  endif()
-  string(LENGTH "${placeholder}" width)
-  string(SUBSTRING "${text}" 0 ${at} before)
-  math(EXPR rest "${at} + ${width}")
-  string(SUBSTRING "${text}" ${rest} -1 after)
-  string(CONCAT whole "${before}" "${value}" "${after}")
-  set(${out} "${whole}" PARENT_SCOPE)
-endfunction()
+assemble_schema(schema)
+assemble_flip(flip)
+assemble_unflip(unflip)
+assemble_drop_new(drop_new)
+file(WRITE "${OUT_DIR}/schema.sql" "${schema}")
+file(WRITE "${OUT_DIR}/${number}_flip.sql" "${flip}")
+file(WRITE "${OUT_DIR}/${number}_unflip.sql" "${unflip}")
 
-function(body_of_first_migration out)
-  file(GLOB queue_files LIST_DIRECTORIES false "${SQL_DIR}/queue/*.sql")
-  file(GLOB core_files LIST_DIRECTORIES false "${SQL_DIR}/core/*/*.sql")
-  list(SORT queue_files)
-  list(SORT core_files)
-  wrap_files(queue_text "    " ${queue_files})
-  wrap_files(core_text "  " ${core_files})
-  file(READ "${SQL_DIR}/migrations/require_queue.sql" require_queue)
-  replace_once(require_queue "${require_queue}" "@QUEUE_FILES@\n" "${queue_text}")
-  string(CONCAT body "${require_queue}" "${core_text}")
-  set(${out} "${body}" PARENT_SCOPE)
-endfunction()
+# The phases made of statements that are written down, a list of texts each.
+set(declarations "")
+string(CONCAT expand_text "-- pgflow-host, expand of version ${VERSION}. Assembled by sql/assemble.cmake; do not edit.\n"
+       "-- pgflowctl migrate does this, with retries and a ledger. By psql: outside of a transaction, and again\n"
+       "-- while a statement gets no lock; then ${number}_flip.sql.\n"
+       "set lock_timeout = '100ms';\nset search_path = '';\n")
+foreach(phase IN ITEMS expand contract in_use down)
+  file(GLOB files LIST_DIRECTORIES false "${folder}/${phase}/*.sql")
+  list(SORT files)
+  set(entries "")
+  foreach(path IN LISTS files)
+    cmake_path(GET path FILENAME shown)
+    string(MAKE_C_IDENTIFIER "${phase}_${shown}" symbol)
+    file(READ "${path}" content)
+    c_text(declarations "${symbol}" "${content}")
+    string(APPEND entries "    {\"${shown}\", ${symbol}, sizeof ${symbol} - 1},\n")
+    if(phase STREQUAL "expand")
+      string(CONCAT expand_text "${expand_text}" "\n-- ${shown}\n" "${content}")
+    endif()
+  endforeach()
+  string(APPEND lists "static const struct sql_text ${phase}_texts[] = {\n${entries}    {0}};\n")
+endforeach()
+string(CONCAT expand_text "${expand_text}" "\ninsert into pgflow.schema_steps (version, phase, step) "
+       "values (${VERSION}, 'expand', 'done') on conflict do nothing;\n")
+file(WRITE "${OUT_DIR}/${number}_expand.sql" "${expand_text}")
 
-math(EXPR version_number "${VERSION}")
-if(version_number EQUAL 1)
-  body_of_first_migration(body)
-else()
-  string(LENGTH "${VERSION}" digits)
-  math(EXPR missing "4 - ${digits}")
-  string(REPEAT "0" ${missing} zeros)
-  wrap_files(body "  " "${SQL_DIR}/migrations/${zeros}${VERSION}_${NAME}.sql")
-endif()
-
-file(READ "${SQL_DIR}/migrations/migration.sql.in" migration)
-string(REPLACE "@VERSION@" "${VERSION}" migration "${migration}")
-string(REPLACE "@NAME@" "${NAME}" migration "${migration}")
-string(REPLACE "@OLDEST_HOST@" "${OLDEST_HOST}" migration "${migration}")
-replace_once(migration "${migration}" "@BODY@\n" "${body}")
-file(WRITE "${OUT_SQL}" "${migration}")
-
-file(READ "${OUT_SQL}" hex HEX)
-string(REGEX REPLACE "(..)" "0x\\1," bytes "${hex}")
-string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)"
-       "\\1\n" bytes "${bytes}")
-file(WRITE "${OUT_C}" "/* ${NAME}: generated by sql/assemble.cmake */
-static const char sql_migration_text_${VERSION}[] = {
-${bytes}0x00};
+c_text(declarations schema_text "${schema}")
+c_text(declarations flip_text "${flip}")
+c_text(declarations unflip_text "${unflip}")
+c_text(declarations drop_new_text "${drop_new}")
+string(CONCAT source "/* Generated by sql/assemble.cmake. */\n#include \"sql/sql_migrations.h\"\n\n"
+       "${declarations}" "${lists}" "
+const struct sql_schema sql_schema = {
+    .version = ${VERSION},
+    .oldest_host = ${OLDEST_HOST},
+    .base = ${BASE},
+    .name = \"${NAME}\",
+    .fresh = {\"schema.sql\", schema_text, sizeof schema_text - 1},
+    .expand = expand_texts,
+    .flip = {\"${number}_flip.sql\", flip_text, sizeof flip_text - 1},
+    .contract = contract_texts,
+    .in_use = in_use_texts,
+    .unflip = {\"${number}_unflip.sql\", unflip_text, sizeof unflip_text - 1},
+    .drop_new = {\"${number}_drop_new.sql\", drop_new_text, sizeof drop_new_text - 1},
+    .down = down_texts,
+};
 ")
+file(WRITE "${OUT_DIR}/sql_migrations.c" "${source}")

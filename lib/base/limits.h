@@ -70,4 +70,10 @@
 #define LIMIT_DB_DEADLINE_MS 30000    /* a call without a deadline of its own */
 #define LIMIT_DB_ADDRESSES 64         /* that the host names of one URL resolve to */
 
+/* ---- Upgrade of the schema ---- */
+#define LIMIT_UPGRADE_LOCK_MS 100     /* a statement that waits longer lets the others pass */
+#define LIMIT_UPGRADE_QUIET_LOCK_S 10 /* the same for a lock that holds up no reader or writer */
+#define LIMIT_UPGRADE_PATIENCE_S 600  /* for one statement, all attempts together */
+#define LIMIT_UPGRADE_TELL_S 5        /* between two lines about what it waits for */
+
 #endif

@@ -1,7 +1,6 @@
 /*
- * Sends the migrations that are compiled in. Each is one statement that takes
- * the lock, looks at what is installed and writes its version row, so there is
- * nothing to decide here.
+ * Which way a database comes to this program's schema: from nothing by one statement,
+ * from an earlier version by an upgrade.
  */
 #include "db/migrate.h"
 
@@ -13,7 +12,7 @@
 
 int migrate_own_version(void)
 {
-    return sql_migrations[sql_migrations_count - 1].version;
+    return sql_schema.version;
 }
 
 bool migrate_judge(int version, int oldest_host, struct error *error)
@@ -83,18 +82,23 @@ bool migrate_read(struct db_sync *sync, int *version, struct error *error)
     return true;
 }
 
-bool migrate_apply(struct db_sync *sync, struct migrated *migrated, struct error *error)
+static bool install(struct db_sync *sync, struct error *error)
 {
+    struct db_rows *rows = db_sync_query(sync, sql_schema.fresh.text, NULL, 0, error);
+    db_rows_destroy(rows);
+    return rows || error_wrap(error, "schema version %d", sql_schema.version);
+}
+
+bool migrate_apply(struct upgrade *upgrade, struct migrated *migrated, struct error *error)
+{
+    struct db_sync *sync = upgrade->sync;
     if (!migrate_read(sync, &migrated->before, error))
         return false;
-    for (size_t i = 0; i < sql_migrations_count; i++) {
-        const struct sql_migration *migration = &sql_migrations[i];
-        if (migration->version <= migrated->before)
-            continue;
-        struct db_rows *rows = db_sync_query(sync, migration->text, NULL, 0, error);
-        if (!rows)
-            return error_wrap(error, "migration %d (%s)", migration->version, migration->name);
-        db_rows_destroy(rows);
-    }
+    if (migrated->before == 0 && !install(sync, error))
+        return false;
+    if (migrated->before > 0 && migrated->before < sql_schema.version &&
+        !upgrade_run(upgrade, error))
+        return error_wrap(error, "upgrade of the schema from version %d to %d", migrated->before,
+                          sql_schema.version);
     return migrate_read(sync, &migrated->after, error);
 }

@@ -6,12 +6,13 @@
 #define PGFLOW_DB_MIGRATE_H
 
 #include "base/error.h"
+#include "db/upgrade.h"
 
 #include <stdbool.h>
 
 struct db_sync;
 
-/* The number of the last migration that this program carries: the host's own. */
+/* The version of the schema that this program carries: the host's own number. */
 int migrate_own_version(void);
 
 /* May this program run on a schema of that version? The error (ERROR_CONFIG)
@@ -30,9 +31,9 @@ struct migrated {
     int after;
 };
 
-/* Applies what is missing, each migration in its own transaction; several at
- * once wait for each other. The sync must have no statement deadline to speak
- * of: a migration may take long. */
-bool migrate_apply(struct db_sync *sync, struct migrated *migrated, struct error *error) MUST_CHECK;
+/* Installs the schema where there is none, and upgrades an earlier version; several at
+ * once wait for each other. The sync must have no statement deadline to speak of. */
+bool migrate_apply(struct upgrade *upgrade, struct migrated *migrated,
+                   struct error *error) MUST_CHECK;
 
 #endif

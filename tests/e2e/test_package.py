@@ -62,7 +62,7 @@ def test_host_package_depends_on_the_libraries_that_its_programs_load(packages, 
 def test_files_lie_where_debian_wants_them(unpacked):
     host, sdk = unpacked / "pgflow-host", unpacked / "pgflow-sdk-dev"
 
-    for path in (*PROGRAMS, "usr/lib/systemd/system/pgflow-host@.service", "usr/share/pgflow/sql/0001_core.sql"):
+    for path in (*PROGRAMS, "usr/lib/systemd/system/pgflow-host@.service", "usr/share/pgflow/sql/schema.sql"):
         assert (host / path).is_file(), path
     for path in ("usr/include/pgflow/module.h", "usr/share/cmake/PgflowSDK/PgflowSDKConfig.cmake"):
         assert (sdk / path).is_file(), path

@@ -106,7 +106,7 @@ Test(commands, migrate_tells_what_it_did_and_does_it_once)
     cr_assert(eq(int, ctl("migrate"), 0));
     assert_says("nothing to do");
     cr_assert(eq(int, ctl("migrate --status --json"), 0));
-    assert_says("{\"before\": 1, \"after\": 1, \"program\": 1}");
+    assert_says("{\"before\": 2, \"after\": 2, \"program\": 2}");
 }
 
 Test(commands, a_missing_schema_is_78_with_the_remedy)

@@ -128,7 +128,8 @@ void fixture_migrate(struct fixture *fixture)
 {
     struct error error = {.code = 0};
     struct migrated migrated;
-    cr_assert(migrate_apply(admin(fixture), &migrated, &error), "%s", error.text);
+    cr_assert(migrate_apply(&(struct upgrade){.sync = admin(fixture)}, &migrated, &error), "%s",
+              error.text);
 }
 
 void fixture_terminate(struct fixture *fixture, int index)

@@ -1,0 +1,2 @@
+-- The ledger goes last.
+drop table if exists pgflow.schema_steps;
