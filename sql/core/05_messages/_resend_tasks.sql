@@ -14,7 +14,10 @@ set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  lost record;
+  lost_runs uuid[];
+  lost_steps text[];
+  lost_indexes int[];
+  bodies jsonb[];
 begin
   execute format($query$
     select array_agg(t.run_id) as run_ids, array_agg(t.step_slug) as step_slugs,
@@ -30,16 +33,16 @@ begin
       and not exists (select from pgmq.%I m where m.msg_id = t.message_id)
     $query$, pgmq.format_table_name(queue_name, 'q'))
   using notes, queue_name
-  into lost;
-  if lost.run_ids is null then
+  into lost_runs, lost_steps, lost_indexes, bodies;
+  if lost_runs is null then
     return false;
   end if;
 
   update pgflow.step_tasks t
   set message_id = l.message_id
   from rows from (
-    unnest(lost.run_ids, lost.step_slugs, lost.task_indexes),
-    pgmq.send_batch($1, lost.bodies, null::jsonb[], clock_timestamp())
+    unnest(lost_runs, lost_steps, lost_indexes),
+    pgmq.send_batch($1, bodies, null::jsonb[], clock_timestamp())
   ) as l (run_id, step_slug, task_index, message_id)
   where t.run_id = any (array[l.run_id]) and t.step_slug = l.step_slug and t.task_index = l.task_index;
   return true;
