@@ -118,6 +118,10 @@ bool sandbox_enter(const struct runner_options *options, int first_fd, struct er
     if (!die_with_parent(options->parent, error) || !limit_memory(options->memory, error) ||
         !limit_files(options->files, error) || !limit_core(options->core, error))
         return false;
+    /* What a handler starts stays below us, whatever its parents do: see module/orphans.h. */
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
+        return error_set(error, ERROR_INTERNAL, "prctl(PR_SET_CHILD_SUBREAPER): %s",
+                         strerror(errno));
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return error_set(error, ERROR_INTERNAL, "prctl(PR_SET_NO_NEW_PRIVS): %s", strerror(errno));
     signal(SIGPIPE, SIG_IGN);

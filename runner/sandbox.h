@@ -9,7 +9,7 @@
 
 /* In this order: user and group, every descriptor from `first_fd` on, death with
  * the parent (exits at once when the parent is gone already), first in line
- * for the out-of-memory killer, limits of memory and core, no_new_privs. */
+ * for the out-of-memory killer, limits of memory and core, adoption of orphans, no_new_privs. */
 bool sandbox_enter(const struct runner_options *options, int first_fd,
                    struct error *error) MUST_CHECK;
 

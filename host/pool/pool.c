@@ -146,7 +146,8 @@ struct pool *pool_create(const struct pool_config *config, struct error *error)
         return NULL;
     }
     signal(SIGPIPE, SIG_IGN);
-    pool->reaper = reaper_create(config->loop, is_runner_of_ours, pool, error);
+    pool->reaper = reaper_create(config->loop, is_runner_of_ours, pool,
+                                 pool->config.handler_memory, error);
     if (pool->reaper == NULL) {
         free_pool(pool);
         return NULL;

@@ -325,6 +325,7 @@ void runner_on_exit(uv_process_t *process, int64_t exit_status, int term_signal)
     runner->exit_status = exit_status;
     runner->exit_signal = term_signal;
     runner_set_state(runner, RUNNER_EXITED);
+    reaper_sweep(runner->pool->reaper);
     /* A complete answer counts though its sender is dead. */
     runner_read_answers(runner);
     set_cause(runner, before);

@@ -9,6 +9,7 @@
 #include "base/signal_name.h"
 #include "base/text.h"
 #include "module/module_bytes.h"
+#include "module/orphans.h"
 #include "module/runner_command.h"
 
 #include <errno.h>
@@ -243,8 +244,13 @@ char *module_inspect_file(const struct module_inspect_request *request, size_t *
 {
     struct inspection inspection = {.pid_fd = -1, .out = -1, .err = -1, .stop = &request->stop};
     struct runner_command command;
+    struct orphans orphans;
     char *answer = NULL;
 
+    if (!orphans_watch(&orphans, 0)) {
+        error_set(error, ERROR_INTERNAL, "cannot adopt orphans: %s", strerror(errno));
+        return NULL;
+    }
     buf_init(&inspection.answer, LIMIT_DESCRIPTOR_JSON + READ_AT_ONCE);
     buf_init(&inspection.words, LIMIT_MIB);
     runner_command_init(&command, request->runner_program);
@@ -253,9 +259,11 @@ char *module_inspect_file(const struct module_inspect_request *request, size_t *
     runner_command_add_common(&command, request->dependencies, request->uid, request->gid);
     if (start(&inspection, &command, request->pass_env, error)) {
         follow(&inspection);
+        orphans_end(&orphans);
         if (judge(&inspection, error))
             answer = buf_detach(&inspection.answer, size);
     }
+    orphans_finish(&orphans);
     runner_command_finish(&command);
     close_end(&inspection.out);
     close_end(&inspection.err);

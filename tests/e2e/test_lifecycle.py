@@ -4,10 +4,11 @@ import contextlib
 import os
 import signal
 import socket
+import subprocess
 
 import pytest
 
-from lib.programs import run_host, wait_gone
+from lib.programs import run_host, wait_gone, wait_until
 from lib.paths import PATIENCE, module
 
 
@@ -117,6 +118,51 @@ def test_no_runner_outlives_its_host(database, hosts):
     assert runners
     for pid in runners:
         wait_gone(pid)
+
+
+def leave_a_family(database, host):
+    """Processes in sessions of their own below an orphan; gives the pid of the last."""
+    run = database.start_flow("faults", {"fault": "fork", "session": 1, "double": 1, "chain": 3})
+    database.wait_run(run)
+    return database.run(run).output["fork"]["pid"]
+
+
+def test_clean_stop_ends_what_handlers_left_in_sessions_of_their_own(database, hosts):
+    host = faults(hosts)
+    left = leave_a_family(database, host)
+    os.kill(left, 0)
+
+    host.stop()
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(left, 0)
+
+
+def in_namespace(host, *command):
+    """Run it where the host is PID 1; the given process is that of unshare(1)."""
+    inside = host.children()[0]
+    return ["nsenter", "--target", str(inside), "--pid", "--mount", *command]
+
+
+@pytest.mark.skipif(
+    subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "true"], check=False, capture_output=True).returncode != 0,
+    reason="this user cannot make a PID namespace",
+)
+def test_pid_1_ends_what_handlers_left_and_nothing_else(database, hosts):
+    host = faults(hosts, wrapper=["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"])
+    # Somebody else's process that lost its parent there, as after "docker exec".
+    stranger = "sleep 599 >/dev/null 2>&1 </dev/null & echo $!"
+    stranger = subprocess.run(in_namespace(host, "sh", "-c", stranger), check=True, capture_output=True, text=True).stdout.strip()
+    left = leave_a_family(database, host)
+
+    def runs(pid):
+        return subprocess.run(in_namespace(host, "kill", "-0", str(pid)), check=False, capture_output=True).returncode == 0
+
+    assert runs(left)
+    database.wait_run(database.start_flow("faults", {"fault": "segv"}), "failed")
+
+    wait_until(lambda: not runs(left))
+    assert runs(stranger)
 
 
 def test_once_serves_one_claim_and_exits(database, tmp_path):

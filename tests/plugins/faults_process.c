@@ -162,7 +162,8 @@ int32_t fault_nonblock(void *state, const pgf_call *call)
 }
 
 /* Leaves a child that ignores SIGTERM and sleeps "s" (600); with "session": 1 in a session
- * of its own, with "double": 1 as an orphan. The result is its pid. */
+ * of its own, with "double": 1 as an orphan, with "chain": n below n others like it. The result
+ * is its pid. */
 int32_t fault_fork(void *state, const pgf_call *call)
 {
     int report[2];
@@ -177,6 +178,13 @@ int32_t fault_fork(void *state, const pgf_call *call)
         if (param_number(call, "session", 0) != 0)
             setsid();
         signal(SIGTERM, SIG_IGN);
+        for (long above = param_number(call, "chain", 0); above > 0; above--) {
+            if (fork() != 0) {
+                sleep((unsigned)param_number(call, "s", 600));
+                _exit(0);
+            }
+            setsid();
+        }
         child = getpid();
         if (write(report[1], &child, sizeof child) != (ssize_t)sizeof child)
             _exit(1);

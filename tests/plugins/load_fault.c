@@ -25,6 +25,7 @@
 #define INIT_FORKS 16
 #define CTOR_SCRIBBLES 17
 #define CTOR_ANSWERS 18
+#define CTOR_LEAVES 19
 
 #if LOAD_FAULT == CTOR_CRASHES
 __attribute__((constructor)) static void before_main(void)
@@ -46,6 +47,23 @@ __attribute__((constructor)) static void before_main(void)
 {
     while (pause() != 0)
         continue;
+}
+#endif
+
+/* Leaves a process in a session of its own, and says which. */
+#if LOAD_FAULT == CTOR_LEAVES
+__attribute__((constructor)) static void before_main(void)
+{
+    pid_t child = fork();
+    if (child != 0) {
+        fprintf(stderr, "left %d\n", (int)child);
+        exit(1);
+    }
+    setsid();
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    sleep(600);
+    _exit(0);
 }
 #endif
 

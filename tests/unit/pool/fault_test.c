@@ -7,7 +7,9 @@
 #include "pool/pool_internal.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,16 +17,44 @@ static struct harness h;
 static struct pool_module *faults;
 static struct record task;
 
+/* Children of ours that no runner made. */
+static pid_t helper;
+static pid_t expect_gone_at_finish;
+
+static pid_t start_helper(void)
+{
+    pid_t child = fork();
+
+    cr_assert(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    return child;
+}
+
 static void open_faults(void)
 {
     harness_init(&h);
+    helper = start_helper();
     harness_start(&h);
     faults = harness_add(&h, "faults");
+}
+
+/* When the pool is closed, and before the harness waits for what is left. */
+static void end_helper(void)
+{
+    if (expect_gone_at_finish != 0 && kill(expect_gone_at_finish, 0) == 0)
+        abort();
+    kill(helper, SIGKILL);
 }
 
 static void close_faults(void)
 {
     record_free(&task);
+    if (helper > 0)
+        h.after_close = end_helper;
     harness_finish(&h);
 }
 
@@ -249,20 +279,49 @@ Test(fault, orphan_of_a_handler_dies_with_the_group_and_is_reaped)
     expect_reaped_with_runner("{\"double\": 1}");
 }
 
-Test(fault, child_in_its_own_session_does_not_hold_up_the_next_task)
+Test(fault, child_in_its_own_session_dies_with_its_runner_and_is_reaped)
+{
+    expect_reaped_with_runner("{\"session\": 1}");
+}
+
+Test(fault, orphan_in_its_own_session_dies_with_its_runner_and_is_reaped)
+{
+    expect_reaped_with_runner("{\"session\": 1, \"double\": 1}");
+}
+
+Test(fault, family_in_sessions_of_their_own_dies_with_its_runner_and_is_reaped)
+{
+    expect_reaped_with_runner("{\"session\": 1, \"double\": 1, \"chain\": 5}");
+}
+
+/* A program that starts helpers and then executes the host is their parent's pid. */
+Test(fault, child_that_was_there_before_the_pool_is_left_alone)
 {
     struct record killer = {0};
-    pid_t child;
 
-    harness_run(&h, &task, faults, "fork", "{\"session\": 1}");
-    child = pid_of(&task);
     harness_run(&h, &killer, faults, "segv", "{}");
-    expect_next_task_is_fine(task.pid);
-
-    /* It outlives its runner, and is reaped by us when it ends. */
-    cr_assert_eq(kill(child, SIGKILL), 0);
-    harness_wait_for(&h, is_gone, &child);
+    expect_next_task_is_fine(killer.pid);
+    cr_assert_eq(waitpid(helper, NULL, WNOHANG), 0, "it still runs");
     record_free(&killer);
+}
+
+/* As PID 1 of a container is given what somebody else left there. */
+Test(fault, child_without_the_marks_of_a_runner_is_left_alone)
+{
+    struct record killer = {0};
+    pid_t stranger = start_helper();
+
+    harness_run(&h, &killer, faults, "segv", "{}");
+    expect_next_task_is_fine(killer.pid);
+    cr_assert_eq(waitpid(stranger, NULL, WNOHANG), 0, "it still runs");
+    kill(stranger, SIGKILL);
+    record_free(&killer);
+}
+
+Test(fault, closing_the_pool_ends_what_handlers_left_behind)
+{
+    harness_run(&h, &task, faults, "fork", "{\"session\": 1, \"double\": 1, \"chain\": 5}");
+    expect_gone_at_finish = pid_of(&task);
 }
 
 static bool has_exit(struct harness *harness, void *data)

@@ -199,6 +199,8 @@ void harness_finish(struct harness *h)
     pool_close(h->pool, on_closed);
     while (!h->closed)
         uv_run(&h->loop, UV_RUN_ONCE);
+    if (h->after_close != NULL)
+        h->after_close();
     uv_close((uv_handle_t *)&h->watchdog, NULL);
     uv_run(&h->loop, UV_RUN_DEFAULT);
     require(uv_loop_close(&h->loop) == 0, "a handle was left open");

@@ -56,6 +56,7 @@ struct harness {
     int ready_count, held_count; /* on_module_state */
     char held_reason[LIMIT_ERROR_TEXT];
     bool closed;
+    void (*after_close)(void); /* of the pool; may be NULL */
 };
 
 /* Zeroed memory of size 1 harness; the config may be changed between the calls. */

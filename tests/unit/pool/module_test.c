@@ -215,6 +215,18 @@ Test(module, exiting_constructor_is_refused_with_what_it_printed)
                    "constructor: this module does not like the machine");
 }
 
+Test(module, process_that_a_constructor_left_is_gone_after_the_inspection)
+{
+    const char *words;
+    int left = 0;
+
+    expect_refused(in_plugins("ctor_leaves"), "exited with status 1 while it was loaded");
+    words = strstr(error.text, "left ");
+    cr_assert_not_null(words, "%s", error.text);
+    cr_assert_eq(sscanf(words, "left %d", &left), 1);
+    cr_assert_neq(kill(left, 0), 0, "process %d is still there", left);
+}
+
 Test(module, writable_file_is_refused_with_the_remedy)
 {
     char text[512];

@@ -56,7 +56,7 @@ Test(reaper, leaves_a_child_of_libuv_that_dies_between_two_looks, .timeout = 60)
     struct children children = {.exited = 0};
     struct error error = {0};
     uv_loop_init(&children.loop);
-    children.reaper = reaper_create(&children.loop, all_are_ours, NULL, &error);
+    children.reaper = reaper_create(&children.loop, all_are_ours, NULL, 0, &error);
     cr_assert_not_null(children.reaper);
     start(&children, &children.first);
     start(&children, &children.second);
