@@ -71,7 +71,10 @@ static void put_activation(struct buf *text, const struct banner_flow *flow)
         buf_puts(text, "no version is active");
     else
         buf_printf(text, "%s is active", flow->active_flow);
-    buf_printf(text, " (this one: %s)\n", flow->activation);
+    buf_printf(text, " (this one: %s", flow->activation);
+    if (flow->operator_switches)
+        buf_printf(text, "; to switch: pgflowctl activate %s %s", flow->alias, flow->flow);
+    buf_puts(text, ")\n");
 }
 
 static void show_pretty_flow(const struct banner_flow *flow)

@@ -44,11 +44,12 @@ const struct option_spec option_table[] = {
     {.name = "activate",
      CHOICE(activate),
      .choices = activate_words,
-     .fallback = ACTIVATE_AUTO,
+     .fallback = ACTIVATE_MANUAL,
      .value_name = "auto|manual",
      .help =
-         "auto: offer the last-given module of each alias for activation; manual: leave switching "
-         "to the operator."},
+         "manual: an operator switches an alias that has an active version; auto: offer the "
+         "last-given module of each alias, by a login that is a member of pgflow_operator. The "
+         "first version of an alias is active at once."},
     {.name = "adopt-queue",
      LIST(adopt_queues),
      .value_name = "NAME",

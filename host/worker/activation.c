@@ -1,6 +1,8 @@
 /*
- * Offers the last-given module of each alias for activation: after registering, and again at
- * heartbeats while the database answers that a queue of it is not covered yet. One offer at a time.
+ * With --activate auto: offers the last-given module of each alias for activation, after
+ * registering, and again at heartbeats while the database answers that it waits: for a queue that
+ * is not covered yet, or for an operator, because the login of this host is none. One offer at a
+ * time. With --activate manual nothing is offered; the log says how an operator switches.
  */
 #include "worker/worker_private.h"
 
@@ -9,6 +11,39 @@
 
 #include "base/buf.h"
 #include "log/log.h"
+
+bool activation_is_left(const struct worker *worker, const struct worker_module *module)
+{
+    return worker->settings->activate == ACTIVATE_MANUAL && module->deployment->last_of_alias &&
+           strcmp(module->activation, "inactive") == 0;
+}
+
+static void report_left(const struct worker *worker, const struct worker_module *module)
+{
+    const struct deployment *deployment = module->deployment;
+    struct buf text;
+
+    buf_init(&text, LIMIT_LOG_VALUE);
+    buf_printf(&text, "pgflowctl activate %s %s", deployment->alias, deployment->flow);
+    log_info("activation_waits",
+             "not active: new runs of the alias start another version, and an operator switches",
+             LOG_QUEUE(worker->queue), LOG_FLOW(deployment->flow),
+             LOG_FIELD_TEXT("alias", deployment->alias),
+             LOG_FIELD_TEXT("active_flow", module->active_flow),
+             LOG_FIELD_TEXT("to_switch", text.data));
+    buf_free(&text);
+}
+
+void activation_prepare(struct worker *worker)
+{
+    for (size_t i = 0; i < worker->module_count; i++) {
+        struct worker_module *module = &worker->modules[i];
+        module->offer_open =
+            worker->settings->activate == ACTIVATE_AUTO && module->deployment->last_of_alias;
+        if (activation_is_left(worker, module))
+            report_left(worker, module);
+    }
+}
 
 static void report_waiting(const struct worker *worker, struct worker_module *module,
                            const struct db_offer *offer)
@@ -21,7 +56,7 @@ static void report_waiting(const struct worker *worker, struct worker_module *mo
                    offer->reasons.items[i]);
     /* Heartbeats repeat the offer: one line when it begins to wait. */
     if (strcmp(module->activation, "waiting") != 0)
-        log_info("activation_waits", "not activated yet: a queue of it is not covered",
+        log_info("activation_waits", "not activated yet",
                  LOG_QUEUE(worker->queue), LOG_FLOW(module->deployment->flow),
                  LOG_FIELD_TEXT("alias", module->deployment->alias),
                  LOG_FIELD_TEXT("missing", text.data));

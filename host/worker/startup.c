@@ -155,9 +155,7 @@ static void on_registered(void *ctx, const struct db_status *status,
     case DB_REGISTERED:
         registration_take(worker, false);
         heartbeat_start(worker);
-        for (size_t i = 0; i < worker->module_count; i++)
-            worker->modules[i].offer_open = worker->settings->activate == ACTIVATE_AUTO &&
-                                            worker->modules[i].deployment->last_of_alias;
+        activation_prepare(worker);
         next(worker, STARTUP_OFFER);
         return;
     case DB_REGISTER_DISABLED:

@@ -239,6 +239,10 @@ void registration_send(struct worker *worker, bool standby, db_register_done don
 void registration_take(struct worker *worker, bool standby);
 
 /* activation.c */
+/* Before the first offers: which modules are offered, and which are left to an operator. */
+void activation_prepare(struct worker *worker);
+/* The newest given version of an alias that points elsewhere, and this host leaves it so. */
+bool activation_is_left(const struct worker *worker, const struct worker_module *module);
 void activation_offer_next(struct worker *worker);
 void activation_offer_again(struct worker *worker);
 

@@ -109,7 +109,7 @@ def test_second_version_takes_the_alias_over_beside_the_first(made, database, ho
     hosts.start(plugins=[made])
 
     hosts.start(plugins=[made.with_name("sample_c_v2.so")])
-    database.until("select count(*) = 1 from pgflow.flow_aliases where active_flow_slug = 'sample_c_v2'")
+    assert run_ctl("activate", "sample_c", "sample_c_v2", env={"PGFLOW_DATABASE": database.url}).returncode == 0
     started = run_ctl("start", "sample_c", "--input", "3", "--wait", "--output", env={"PGFLOW_DATABASE": database.url})
     drained = run_ctl("drain", "sample_c_v1", "--wait", env={"PGFLOW_DATABASE": database.url})
 

@@ -56,7 +56,7 @@ def test_restart_after_a_pause_stands_by_and_says_how_to_repair(database, hosts)
 def test_other_function_with_the_right_modules_goes_on(database, hosts):
     good = hosts.start("--function", "good", queue=ROUTED[0], plugins=["routed_v1", "routed_v2"])
     mail = hosts.start("--function", "mail", queue=ROUTED[1], plugins=["routed_v1", "routed_v2"])
-    run = database.start_flow("routed")
+    run = database.start_flow("routed_v2")
 
     database.wait_run(run)
 

@@ -135,7 +135,7 @@ def test_old_host_that_restarts_alone_after_the_switch_fails_loudly_and_takes_no
     database = compiled
     for queue in (MAIN, MAIL):
         hosts.start(queue=queue, plugins=BOTH)
-    database.until("select active_flow_slug = 'routed_v2' from pgflow.flow_aliases where alias = 'routed'")
+    database.rows("select pgflow.activate_flow('routed', 'routed_v2')")
 
     alone = hosts.start("--function", "old", queue=MAIN, plugins=["routed_v1"], wait=False)
 
@@ -154,7 +154,7 @@ def test_old_host_on_its_private_queues_serves_old_runs_and_takes_no_new_ones_ba
     database.rows("select pgflow.activate_flow('staged', 'staged_v2')")
 
     old["staged_v1__second"].stop()
-    restarted = hosts.start(queue="staged_v1__second", plugins=["staged_v1"])
+    restarted = hosts.start("--activate", "auto", queue="staged_v1__second", plugins=["staged_v1"])
 
     assert restarted.log.wait("activation_superseded", flow="staged_v1")
     assert database.value("select active_flow_slug from pgflow.flow_aliases where alias = 'staged'") == "staged_v2"

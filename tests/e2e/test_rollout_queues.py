@@ -7,7 +7,7 @@ import uuid
 
 import psycopg2
 
-from lib.fleet import Fleet, active, assert_ran_once, assert_wholly_one_version, ctl, flows_of, function, more, until_active
+from lib.fleet import Fleet, active, assert_ran_once, assert_wholly_one_version, ctl, flows_of, function, more
 from lib.paths import module
 from lib.programs import run_host
 from lib.rollout import Load, entry, manifest, operator, wait_all
@@ -46,13 +46,16 @@ def test_new_version_waits_for_the_worker_of_its_last_queue_while_the_old_one_se
     more(load)
     before = list(load.runs)
     Fleet(hosts, NEW_QUEUES[2:]).start(["staged_v2"])
-    until_active(database, "staged", "staged_v2")
+    more(load)
+    untouched = active(database, "staged")
+    made = ctl(database, "activate", "staged", "staged_v2")
     more(load, 2)
     switched = len(load.runs)
     more(load)
     load.stop()
 
     assert declined.returncode == 1 and NEW_QUEUES[2] in declined.stderr, declined.stderr
+    assert (untouched, made.returncode) == ("staged_v1", 0), made.stderr
     assert load.refusals == []
     wait_all(database, load.runs)
     assert flows_of(database, before) == {"staged_v1"}

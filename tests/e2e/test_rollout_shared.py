@@ -15,6 +15,8 @@ from lib.rollout import Load, operator, wait_all
 
 MAIN, MAIL = QUEUES = "routed_main", "routed_mail"
 V1, V2, V3 = "routed_v1", "routed_v2", "routed_v3"
+# Hosts that switch by themselves: they log in as the superuser, who is an operator too.
+AUTO = ("--activate", "auto")
 
 
 class Sessions:
@@ -59,7 +61,9 @@ def test_shared_queues_go_from_v1_to_both_and_back_and_to_v2_alone_under_load(da
     more(load)
 
     fleet.replace(guide, "both", [V1, V2])
-    until_active(database, "routed", V2)
+    more(load)
+    assert active(database, "routed") == V1 and guide.now()[0] == "switch"
+    guide.run("switch", flow=V2)
     at_v2 = len(load.runs)
     more(load)
     assert guide.now()[0] in ("drain", "retire")
@@ -162,11 +166,11 @@ def test_version_that_was_skipped_takes_nothing_back_when_its_host_restarts(data
     first.start([V1, V2])
     assert active(database, "routed") == V1
     first.stop()
-    last = Fleet(hosts, QUEUES)
+    last = Fleet(hosts, QUEUES, AUTO)
     last.start([V1, V2, V3])
     until_active(database, "routed", V3)
 
-    again = hosts.start(queue=MAIL, plugins=[V1, V3, V2])
+    again = hosts.start(*AUTO, queue=MAIL, plugins=[V1, V3, V2])
 
     again.log.wait("activation_superseded", flow=V2)
     assert active(database, "routed") == V3
@@ -174,13 +178,13 @@ def test_version_that_was_skipped_takes_nothing_back_when_its_host_restarts(data
 
 
 def test_newest_version_wins_although_an_older_one_was_covered_first(database, hosts):
-    main = hosts.start("--function", "main", queue=MAIN, plugins=[V1, V2])
+    main = hosts.start("--function", "main", *AUTO, queue=MAIN, plugins=[V1, V2])
     main.log.wait("activation_waits", flow=V2)
     hosts.start("--function", "mail", "--activate", "manual", queue=MAIL, plugins=[V1, V2, V3])
     until_active(database, "routed", V2)
 
     main.stop()
-    hosts.start("--function", "main", queue=MAIN, plugins=[V1, V2, V3])
+    hosts.start("--function", "main", *AUTO, queue=MAIN, plugins=[V1, V2, V3])
 
     until_active(database, "routed", V3)
     assert [row.to_flow_slug for row in switches(database)] == [V1, V2, V3]
@@ -189,8 +193,8 @@ def test_newest_version_wins_although_an_older_one_was_covered_first(database, h
 def test_version_whose_init_fails_on_one_queue_waits_while_the_other_serves(database, hosts, tmp_path):
     moody = tmp_path / "moody"
     moody.write_text(V2)
-    main = hosts.start(queue=MAIN, plugins=[V1, V2])
-    mail = hosts.start("--pass-env", "MOODY_FILE", queue=MAIL, plugins=[V1, V2], env={"MOODY_FILE": moody})
+    main = hosts.start(*AUTO, queue=MAIN, plugins=[V1, V2])
+    mail = hosts.start(*AUTO, "--pass-env", "MOODY_FILE", queue=MAIL, plugins=[V1, V2], env={"MOODY_FILE": moody})
 
     mail.log.wait("module_held", flow=V2)
     main.log.wait("activation_waits", flow=V2)

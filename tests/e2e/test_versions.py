@@ -1,5 +1,9 @@
 """Two versions of one flow side by side: the alias decides, every run is wholly of one version."""
 
+import pytest
+
+from lib.programs import run_ctl
+
 MAIN, MAIL = "routed_main", "routed_mail"
 BOTH = ["routed_v1", "routed_v2"]
 
@@ -12,7 +16,23 @@ def active(database):
     return database.value("select active_flow_slug from pgflow.flow_aliases where alias = 'routed'")
 
 
+@pytest.fixture
+def logins(database):
+    """Makes logins that have these roles and nothing else; gives their URL."""
+    made = []
+
+    def make(roles):
+        made.append(f"login_{len(made)}_{database.name}")
+        database.rows(f"create role {made[-1]} login in role {roles}")
+        return database.url.replace("postgres@", f"{made[-1]}@")
+
+    yield make
+    for role in made:
+        database.rows(f"drop role {role}")
+
+
 def test_new_version_takes_over_when_every_queue_is_covered(database, hosts):
+    """By the offer of hosts that log in as operators: the superuser is a member of every role."""
     hosts.start(queue=MAIN, plugins=["routed_v1"])
     hosts.start(queue=MAIL, plugins=["routed_v1"])
     first = database.start_flow("routed")
@@ -20,9 +40,9 @@ def test_new_version_takes_over_when_every_queue_is_covered(database, hosts):
     assert versions(database, first) == {"1.0.0"}
     hosts.end()
 
-    hosts.start(queue=MAIN, plugins=BOTH)
+    hosts.start("--activate", "auto", queue=MAIN, plugins=BOTH)
     assert active(database) == "routed_v1"
-    hosts.start(queue=MAIL, plugins=BOTH)
+    hosts.start("--activate", "auto", queue=MAIL, plugins=BOTH)
     database.until("select active_flow_slug = 'routed_v2' from pgflow.flow_aliases where alias = 'routed'")
     second = database.start_flow("routed")
 
@@ -52,15 +72,50 @@ def test_run_of_the_old_version_finishes_on_hosts_that_carry_both(database, host
 
 
 def test_manual_activation_leaves_the_switch_to_the_operator(database, hosts):
+    """What a host does unless it is told otherwise."""
     for queue in (MAIN, MAIL):
-        hosts.start("--activate", "manual", queue=queue, plugins=BOTH)
+        host = hosts.start(queue=queue, plugins=BOTH)
+    first = host.log.wait("deployment", flow="routed_v1")
+    told = host.log.wait("activation_waits", flow="routed_v2")
     assert active(database) == "routed_v1"
 
-    database.rows("select pgflow.activate_flow('routed', 'routed_v2')")
+    switched = run_ctl(*told["to_switch"].split()[1:], env={"PGFLOW_DATABASE": database.url})
 
+    assert (first["activation"], told["active_flow"], switched.returncode) == ("active", "routed_v1", 0), switched.stderr
     run = database.start_flow("routed")
     database.wait_run(run)
     assert versions(database, run) == {"2.0.0"}
+
+
+def test_offer_of_a_host_that_is_no_operator_waits_and_moves_nothing(database, hosts, logins):
+    worker, operator = logins("pgflow_worker"), logins("pgflow_worker, pgflow_operator")
+    both = {queue: hosts.start("--activate", "auto", queue=queue, plugins=BOTH, env={"PGFLOW_DATABASE": worker}) for queue in (MAIN, MAIL)}
+
+    told = both[MAIN].log.wait("activation_waits", flow="routed_v2")
+
+    # Heartbeats repeat the offer, by now with every queue covered.
+    database.until("select count(*) = 2 from pgflow.workers w where w.last_heartbeat_at > w.started_at")
+    assert "an operator must activate it (pgflowctl activate routed routed_v2)" in told["missing"]
+    assert active(database) == "routed_v1"
+    both[MAIL].stop()
+    hosts.start("--activate", "auto", queue=MAIL, plugins=BOTH, env={"PGFLOW_DATABASE": operator})
+    database.until("select active_flow_slug = 'routed_v2' from pgflow.flow_aliases where alias = 'routed'")
+
+
+def test_start_of_an_older_version_is_refused_while_a_worker_would_pause_for_it(database, hosts):
+    for queue in (MAIN, MAIL):
+        hosts.start(queue=queue, plugins=BOTH).stop()
+    database.rows("select pgflow.activate_flow('routed', 'routed_v2', force => true)")
+    waiting = database.start_flow("routed_v1")
+    database.rows("select pgflow.cancel_run(%s, 'test')", waiting)
+    alone = hosts.start("--function", "alone", queue=MAIN, plugins=["routed_v2"])
+
+    refused = run_ctl("start", "routed_v1", env={"PGFLOW_DATABASE": database.url})
+
+    for word in ("routed_v1", "routed_v2", "prepare", MAIN, "alone", alone.log.wait("ready")["worker"]):
+        assert word in refused.stderr, refused.stderr
+    assert refused.returncode != 0
+    assert database.value("select bool_and(enabled) from pgflow.worker_functions")
 
 
 def test_switch_is_refused_while_a_queue_has_no_worker_and_names_it(database, hosts):

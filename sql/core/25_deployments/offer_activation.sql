@@ -1,9 +1,11 @@
 -- The hosts' door of a switch: a host offers its last-given version of an alias,
 -- after registering and at heartbeats while the answer is waiting. One row:
 --
--- activation   activated: this call switched; active: it was; waiting: the coverage
---              test does not pass yet (queues, and reasons in parallel say why);
---              superseded: this version never takes new runs by itself again
+-- activation   activated: this call switched; active: it was; waiting: not yet
+--              (queues, and reasons in parallel say why: the coverage test does not
+--              pass, or the alias has an active version and the host's login is no
+--              operator, so that an operator must activate); superseded: this version
+--              never takes new runs by itself again
 -- active_flow_slug   after the call; null: the alias has no active version
 --
 -- Superseded when retired, when it was active before, or when it is older than the
@@ -35,7 +37,13 @@ begin
     activation := 'superseded';
   else
     select array_agg(g.queue_name), array_agg(g.reason) into queues, reasons
-    from pgflow._offer_gaps(flow_slug, worker_id) as g;
+    from (
+      select o.queue_name, o.reason from pgflow._offer_gaps(flow_slug, worker_id) as o
+      union all
+      select o.queue_name, o.reason
+      from pgflow._operator_gap(flow, worker_id) as o
+      where active_flow_slug is not null
+    ) as g;
     activation := case when queues is null then 'activated' else 'waiting' end;
   end if;
 

@@ -6,7 +6,10 @@
 -- All of it is one statement, so alias and steps are those of one moment. When that statement waits for the row it
 -- goes on with the steps as they were before: add_step lets starts go on anyway, and a flow that was deleted and
 -- compiled anew meanwhile has another row, hence is resolved once more.
--- Errors: undefined_object (unknown name), object_not_in_prerequisite_state (retired). Callers: _start_runs.
+-- A version that is named by its own slug while its alias has another active one may be too old for the workers that
+-- are there: _check_direct_start. active is null for a start by the alias, or of a plain flow.
+-- Errors: undefined_object (unknown name), object_not_in_prerequisite_state (retired, or an older version that a
+-- worker lacks). Callers: _start_runs.
 create function pgflow._resolve_flow(name text)
 returns pgflow._plan
 language plpgsql
@@ -16,11 +19,13 @@ declare
   target text;
   tried text;
   plan pgflow._plan;
+  active text;
   retired_at timestamptz;
 begin
   loop
-    select f.flow_slug, d.steps, d.is_plain, f.retired_at
-    into plan.flow_slug, plan.steps, plan.is_plain, retired_at
+    select f.flow_slug, d.steps, d.is_plain, f.retired_at,
+           (select a.active_flow_slug from pgflow.flow_aliases a where a.alias = f.alias and f.alias <> name)
+    into plan.flow_slug, plan.steps, plan.is_plain, retired_at, active
     from pgflow.flows f
     cross join lateral (
       select coalesce(array_agg(row(s.step_slug, s.step_type, s.deps_count, k.starts, s.queue_name,
@@ -36,6 +41,9 @@ begin
     where f.flow_slug = coalesce((select a.active_flow_slug from pgflow.flow_aliases a where a.alias = name), name)
     for key share of f;
     if found and retired_at is null then
+      if active <> plan.flow_slug then
+        perform pgflow._check_direct_start(plan.flow_slug, active);
+      end if;
       return plan;
     end if;
 

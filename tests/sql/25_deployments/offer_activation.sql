@@ -1,6 +1,6 @@
 -- offer_activation: hosts switch an alias forward, never back.
 begin;
-select plan(24);
+select plan(33);
 
 create function pg_temp.offer(flow text, host uuid)
 returns text
@@ -85,6 +85,47 @@ select is_empty($$ select from pgflow.flow_aliases where alias = 'm' and active_
 select pgflow.delete_flow_and_data('m1');
 select is(pg_temp.offer('m2', (select m from host)), 'activated',
   'an alias that lost its active version takes one that is covered, although it is older than that deletion');
+
+-- Who may move an alias that has an active version: an operator's login, whatever role the function runs as
+create role pgflow_test_host login in role pgflow_worker;
+create role pgflow_test_operating_host login in role pgflow_worker, pgflow_operator;
+grant usage on schema pgflow_test to public;
+grant execute on all functions in schema pgflow_test to public;
+create temporary table o_worker as select pgflow_test.put_worker('o2', 'f_o', '{o2/a}') as id;
+grant select on o_worker to public;
+
+set session authorization pgflow_test_host;
+select is(pgflow.ensure_deployment(pgflow_test.deployment('o1', 'o')) ->> 'activation', 'activated',
+  'the first version of an alias is active at once, whoever deploys it');
+select is(pgflow.ensure_deployment(pgflow_test.deployment('o2', 'o')) ->> 'activation', 'inactive', 'the second is not');
+select results_eq($$ select activation, active_flow_slug, queues, reasons from pgflow.offer_activation('o2', (select id from o_worker)) $$,
+  $$ values ('waiting'::text, 'o1'::text, '{o2}'::text[], array[
+       'an operator must activate it (pgflowctl activate o o2): role "pgflow_test_host" is not a member of pgflow_operator']) $$,
+  'the offer of a host that is no operator waits for one, though every queue is covered');
+select is((select reasons[2] from pgflow.offer_activation('o2', null)) like 'an operator must activate it%', true,
+  'gaps in the coverage are told besides');
+reset session authorization;
+select is((select active_flow_slug from pgflow.flow_aliases where alias = 'o'), 'o1', 'nothing was switched');
+
+set session authorization pgflow_test_host;
+select is(pg_temp.offer('o1', (select id from o_worker)), 'active', 'it hears that a version is active');
+reset session authorization;
+set session authorization pgflow_test_operating_host;
+select is(pg_temp.offer('o2', (select id from o_worker)), 'activated', 'the offer of a host that logs in as an operator switches');
+reset session authorization;
+
+-- The owner of the schema, who is no superuser and no member of pgflow_operator
+create role pgflow_test_owner login in role pgflow_worker;
+select pgflow.ensure_deployment(pgflow_test.deployment('o3', 'o'));
+insert into pgflow.worker_task_pairs select id, 'o3', 'a' from o_worker;
+update pgflow.workers set queue_name = 'o3' where worker_id = (select id from o_worker);
+set session authorization pgflow_test_owner;
+select is(pg_temp.offer('o3', (select id from o_worker)), 'waiting', 'a login without the role waits');
+reset session authorization;
+alter schema pgflow owner to pgflow_test_owner;
+set session authorization pgflow_test_owner;
+select is(pg_temp.offer('o3', (select id from o_worker)), 'activated', 'that of the owner of the schema switches');
+reset session authorization;
 
 select * from finish();
 rollback;

@@ -64,7 +64,7 @@ Test(options, take_documented_defaults)
     cr_assert(eq(int, settings.db_connections, 2));
     cr_assert(eq(int, settings.connect_timeout, 30));
     cr_assert(eq(int, settings.drain_timeout, 30));
-    cr_assert(eq(int, settings.activate, ACTIVATE_AUTO));
+    cr_assert(eq(int, settings.activate, ACTIVATE_MANUAL));
     cr_assert(eq(int, settings.handler_memory, 512));
     cr_assert(eq(int, settings.runner_max_tasks, 10000));
     cr_assert(eq(int, settings.runner_idle, 60));
