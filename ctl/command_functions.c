@@ -1,5 +1,5 @@
 /*
- * pgflowctl functions: the rows of worker_functions, and the operator's three
+ * pgflowctl functions: the rows of worker_functions, and the operator's four
  * levers. Disabling and deprecating are two commands on purpose: two
  * transactions, in that order.
  */
@@ -52,6 +52,9 @@ static const struct lever levers[] = {
      "enabled"},
     {"disable", "select pgflow.disable_worker_functions(" NAMES ")", "disabled"},
     {"deprecate", "select pgflow.deprecate_workers(" NAMES ")", "deprecated the workers of"},
+    {"unpin",
+     "select pgflow.unpin_worker_function(n) from jsonb_array_elements_text($1::jsonb) n",
+     "unpinned"},
 };
 enum { LEVERS = sizeof(levers) / sizeof(levers[0]) };
 
@@ -64,7 +67,7 @@ static const struct lever *find_lever(const char *verb, struct error *error)
             return &levers[i];
     }
     const char *near = text_nearest(verb, verbs, LEVERS);
-    (void)error_set(error, ERROR_USAGE, "functions '%s': give enable, disable or deprecate%s%s",
+    (void)error_set(error, ERROR_USAGE, "functions '%s': give enable, disable, deprecate or unpin%s%s",
                     verb, near ? "; did you mean " : "", near ? near : "");
     return NULL;
 }

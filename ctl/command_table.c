@@ -186,17 +186,20 @@ const struct command command_table[] = {
     },
     {
         .name = "functions",
-        .arguments = "[enable|disable|deprecate FUNCTION...]",
+        .arguments = "[enable|disable|deprecate|unpin FUNCTION...]",
         .summary = "list worker functions, or change them",
         .help = "enable     lets workers of the functions start; clears a pause\n"
                 "disable    stops them and keeps them from starting\n"
-                "deprecate  tells their live workers to finish what they hold and end\n",
+                "deprecate  tells their live workers to finish what they hold and end\n"
+                "unpin      lets any modules serve, not only those of the applied manifest:\n"
+                "           for a hot fix, until the next manifest is applied\n",
         .most = INVOCATION_ARGUMENTS,
         .needs_database = true,
         .examples = "pgflowctl functions\n"
                     "pgflowctl functions disable pgflow-host/audit\n"
                     "pgflowctl functions deprecate pgflow-host/audit\n"
-                    "pgflowctl functions enable pgflow-host/audit\n",
+                    "pgflowctl functions enable pgflow-host/audit\n"
+                    "pgflowctl functions unpin pgflow-host/audit\n",
         .run = command_functions,
     },
     {

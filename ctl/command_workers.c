@@ -17,15 +17,17 @@
     "                   when pgflow.worker_is_live(w.worker_id) then 'working' else 'late' end "   \
     "as state,"                                                                                    \
     "    (select count(*) from pgflow.step_tasks t"                                                \
-    "     where t.status = 'started' and t.last_worker_id = w.worker_id) as tasks"                 \
-    "  from pgflow.workers w where $1::text is null or lower(w.queue_name) = lower($1)) "
+    "     where t.status = 'started' and t.last_worker_id = w.worker_id) as tasks, f.reason"       \
+    "  from pgflow.workers w left join pgflow.fenced_workers() f using (worker_id)"                \
+    "  where $1::text is null or lower(w.queue_name) = lower($1)) "
 #define WHERE                                                                                      \
     " from chosen c where $2::boolean or c.state not in ('stopped', 'silent')"                     \
     " order by c.queue_name, c.function_name, c.started_at, c.worker_id"
 
 static const struct query_print print = {
     .sql = CHOSEN
-    "select c.worker_id as worker, c.queue_name as queue, c.function_name as function, c.state,"
+    "select c.worker_id as worker, c.queue_name as queue, c.function_name as function,"
+    " c.state || coalesce(': ' || c.reason, '') as state,"
     " c.tasks, date_trunc('second', clock_timestamp() - c.last_heartbeat_at)::text as heartbeat,"
     " c.info ->> 'host' as host, (c.info ->> 'pid')::int as pid,"
     " coalesce((select string_agg(m ->> 'flow', ' ') from jsonb_array_elements("
@@ -34,7 +36,7 @@ static const struct query_print print = {
     "   where p.worker_id = c.worker_id)) as flows" WHERE,
     .json_sql = CHOSEN
     "select c.worker_id as worker, c.queue_name as queue, c.function_name as function, c.state,"
-    " c.standby, c.tasks, c.started_at, c.last_heartbeat_at, c.deprecated_at, c.stopped_at, c.info,"
+    " c.standby, c.reason as fence, c.tasks, c.started_at, c.last_heartbeat_at, c.deprecated_at, c.stopped_at, c.info,"
     " (select coalesce(jsonb_agg(jsonb_build_object('flow', p.flow_slug, 'step', p.step_slug,"
     "   'held', p.held) order by p.flow_slug, p.step_slug), '[]') from pgflow.worker_task_pairs p"
     "  where p.worker_id = c.worker_id) as pairs" WHERE,

@@ -98,6 +98,8 @@ static void on_fenced(struct worker *worker, const char *reason)
              LOG_WORKER(worker->identity.id), LOG_FIELD_TEXT("reason", why));
     if (strcmp(why, "must_stop") == 0)
         drain_begin(worker, DRAIN_THEN_STANDBY, ERROR_NONE, "the function was disabled");
+    else if (strcmp(why, "wrong_modules") == 0 || strcmp(why, "not_in_manifest") == 0)
+        drain_begin(worker, DRAIN_THEN_STANDBY, ERROR_NONE, why);
     else if (strcmp(why, "deprecated") == 0)
         drain_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, "deprecated");
     else

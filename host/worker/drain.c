@@ -180,7 +180,7 @@ static void enter_mark(struct worker *worker)
 {
     struct drain *drain = &worker->drain;
 
-    if (drain->then == DRAIN_THEN_STANDBY && standby_enter(worker, "the function is disabled"))
+    if (drain->then == DRAIN_THEN_STANDBY && standby_enter(worker, "the work is finished"))
         return;
     if (!drain->hurried)
         set_deadline(worker, uv_hrtime() + MARK_NS);

@@ -53,7 +53,8 @@ static void obey(struct worker *worker, const struct db_heartbeat *answer)
     else if (worker->life.state == WORKER_STANDBY)
         standby_ask_whether_enabled(worker);
     else if (answer->must_stop && !worker->identity.standby)
-        drain_begin(worker, DRAIN_THEN_STANDBY, ERROR_NONE, "the function was disabled");
+        drain_begin(worker, DRAIN_THEN_STANDBY, ERROR_NONE,
+                    "the function was disabled, or given to other code");
     else if (worker->life.state == WORKER_RUNNING)
         activation_offer_again(worker);
 }

@@ -1,7 +1,8 @@
 /*
  * /readyz: whether this host does what it is there for. It turns on the database, on the start that
  * came through (which checked the schema) and on the heartbeat; a host that stands by is ready too,
- * because nothing but its operator can change that.
+ * because nothing but its operator can change that. One whose code may not serve is not: what
+ * replaces hosts one by one must not go on and end those that serve.
  */
 #include "worker/worker_private.h"
 
@@ -12,7 +13,9 @@ bool readiness_judge(const struct worker *worker, uint64_t now_ns, const char **
 {
     bool standby = worker->life.state == WORKER_STANDBY;
 
-    *word = standby ? "standing by: the worker function is disabled" : "claiming";
+    *word = !standby                          ? "claiming"
+            : worker->standby.word[0] != '\0' ? worker->standby.word
+                                              : "standing by";
     if (!worker->up)
         *word = "no database";
     else if (worker->life.state == WORKER_STARTING)
@@ -26,6 +29,6 @@ bool readiness_judge(const struct worker *worker, uint64_t now_ns, const char **
     else if (now_ns - worker->heartbeat.answered_ns >= LIVE_NS)
         *word = "no heartbeat was answered for 15 s";
     else
-        return true;
+        return !standby || standby_is_in_order(worker);
     return false;
 }

@@ -14,6 +14,8 @@
 #include "worker/telemetry.h"
 
 enum { INFO_MAX = 1024 * 1024 };
+/* Which answers of the database this host knows: 2 has wrong_modules and not_in_manifest. */
+enum { PROTOCOL = 2 };
 
 static void put_member(struct buf *json, const char *name, const char *value)
 {
@@ -48,6 +50,7 @@ bool registration_make_info(struct worker *worker, struct error *error)
     put_member(&json, "host", host);
     buf_printf(&json, ",\"pid\":%ld,", (long)getpid());
     put_member(&json, "version", PGFLOW_VERSION);
+    buf_printf(&json, ",\"protocol\":%d", PROTOCOL);
     buf_puts(&json, ",\"modules\":[");
     for (size_t i = 0; i < worker->module_count; i++) {
         if (i > 0)

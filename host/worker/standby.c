@@ -1,37 +1,40 @@
 /*
- * Standing by: the function is disabled, so the host keeps a visible row, beats and helps with
- * recovery, but compiles and claims nothing. Once enabled it goes on with a start; once deprecated
- * it ends.
+ * Standing by: the function is disabled, or the applied manifests give it to other code, so the
+ * host keeps a visible row, beats and helps with recovery, but compiles and claims nothing. Once it
+ * may work it goes on with a start; once deprecated it ends.
  */
 #include "worker/worker_private.h"
 
-#include "log/log.h"
-#include "worker/startup_report.h"
+#include <stdio.h>
 
-static void explain(struct worker *worker, const struct db_function_state *state)
+#include "log/log.h"
+
+static void tell_systemd(const struct worker *worker)
 {
-    if (!worker->standby.is_explained)
-        startup_report_disabled(worker, state);
-    worker->standby.is_explained = true;
+    char state[sizeof worker->standby.word + 32];
+
+    snprintf(state, sizeof state, "READY=1\nSTATUS=%s", worker->standby.word);
+    notify_systemd(state);
 }
 
 /* Tells why, and no more: a host goes on after a heartbeat only. */
-static void on_reason(void *ctx, const struct db_status *status,
-                      const struct db_function_state *state)
+static void on_reason(void *ctx, const struct db_status *status, const struct db_fence *fence)
 {
     struct worker *worker = ctx;
 
     worker->standby.call_is_out = false;
-    if (worker->life.state == WORKER_STANDBY &&
-        connection_answered(worker, status, "reading the state of the worker function") &&
-        !state->enabled)
-        explain(worker, state);
+    if (worker->life.state != WORKER_STANDBY ||
+        !connection_answered(worker, status, "asking why this host may not start"))
+        return;
+    if (fence->reason != DB_FENCE_NONE)
+        standby_explain(worker, fence);
+    tell_systemd(worker);
 }
 
-static void ask(struct worker *worker, db_function_state_done done)
+static void ask(struct worker *worker, db_fence_done done)
 {
     worker->standby.call_is_out = true;
-    db_worker_function_state(worker->db, worker->function, done, worker);
+    db_worker_fence(worker->db, worker->function, worker->queue, worker->info, done, worker);
 }
 
 static void on_registered(void *ctx, const struct db_status *status,
@@ -45,10 +48,11 @@ static void on_registered(void *ctx, const struct db_status *status,
         return; /* the next tick registers again */
     if (*answer == DB_REGISTERED) {
         registration_take(worker, true);
-        log_info("standby", "standing by until the function is enabled", LOG_QUEUE(worker->queue),
+        log_info("standby", "standing by until it may start", LOG_QUEUE(worker->queue),
                  LOG_WORKER(worker->identity.id), LOG_FIELD_TEXT("function", worker->function));
-        notify_systemd("READY=1\nSTATUS=standing by: the worker function is disabled");
-        if (!worker->standby.is_explained)
+        if (worker->standby.is_explained)
+            tell_systemd(worker);
+        else
             ask(worker, on_reason);
         return;
     }
@@ -70,6 +74,11 @@ bool standby_enter(struct worker *worker, const char *why)
                     worker->function);
         return false;
     }
+    if (!worker->standby.is_explained) {
+        worker->standby.reason = DB_FENCE_NONE;
+        worker->standby.is_awaited = false;
+        worker->standby.word[0] = '\0';
+    }
     lifecycle_set(&worker->life, WORKER_STANDBY, why);
     heartbeat_start(worker);
     maintenance_start(worker);
@@ -78,17 +87,17 @@ bool standby_enter(struct worker *worker, const char *why)
     return true;
 }
 
-static void on_state(void *ctx, const struct db_status *status,
-                     const struct db_function_state *state)
+static void on_fence(void *ctx, const struct db_status *status, const struct db_fence *fence)
 {
     struct worker *worker = ctx;
 
     worker->standby.call_is_out = false;
     if (worker->life.state != WORKER_STANDBY ||
-        !connection_answered(worker, status, "reading the state of the worker function"))
+        !connection_answered(worker, status, "asking whether this host may start"))
         return;
-    if (!state->enabled) {
-        explain(worker, state);
+    if (fence->reason != DB_FENCE_NONE) {
+        standby_explain(worker, fence);
+        tell_systemd(worker);
         return;
     }
     worker->standby.is_explained = false;
@@ -107,5 +116,5 @@ void standby_tick(struct worker *worker)
 void standby_ask_whether_enabled(struct worker *worker)
 {
     if (!worker->standby.call_is_out)
-        ask(worker, on_state);
+        ask(worker, on_fence);
 }

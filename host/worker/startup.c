@@ -57,25 +57,21 @@ static void on_tracked(void *ctx, const struct db_status *status)
         next(ctx, STARTUP_STATE);
 }
 
-static void on_state(void *ctx, const struct db_status *status,
-                     const struct db_function_state *state)
+static void on_fence(void *ctx, const struct db_status *status, const struct db_fence *fence)
 {
     struct worker *worker = ctx;
 
-    if (!answered(worker, status, "reading the state of the worker function"))
+    if (!answered(worker, status, "asking whether this host may start"))
         return;
-    if (state->enabled) {
+    if (fence->reason == DB_FENCE_NONE) {
         next(worker, STARTUP_DEPLOY);
         return;
     }
-    startup_report_disabled(worker, state);
-    worker->standby.is_explained = true;
+    standby_explain(worker, fence);
     if (worker->settings->check && !worker->settings->exit_if_disabled)
         next(worker, STARTUP_DEPLOY); /* told, not waited for */
     else
-        (void)standby_enter(worker, state->is_paused
-                                        ? "the function was paused after unsupported work"
-                                        : "the function is disabled");
+        (void)standby_enter(worker, standby_why(fence->reason));
 }
 
 static void on_deployment(void *ctx, const struct db_status *status,
@@ -161,6 +157,12 @@ static void on_registered(void *ctx, const struct db_status *status,
     case DB_REGISTER_DISABLED:
         (void)standby_enter(worker, "the function was disabled meanwhile");
         return;
+    case DB_REGISTER_WRONG_MODULES:
+        (void)standby_enter(worker, standby_why(DB_FENCE_WRONG_MODULES));
+        return;
+    case DB_REGISTER_NOT_IN_MANIFEST:
+        (void)standby_enter(worker, standby_why(DB_FENCE_NOT_IN_MANIFEST));
+        return;
     case DB_REGISTER_OTHER_QUEUE:
         startup_report_other_queue(worker);
         return;
@@ -197,7 +199,7 @@ static void send_step(struct worker *worker)
         db_track_worker_function(db, worker->function, on_tracked, worker);
         return;
     case STARTUP_STATE:
-        db_worker_function_state(db, worker->function, on_state, worker);
+        db_worker_fence(db, worker->function, worker->queue, worker->info, on_fence, worker);
         return;
     case STARTUP_DEPLOY:
         db_ensure_deployment(

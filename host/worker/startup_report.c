@@ -52,23 +52,6 @@ bool startup_report_schema(struct worker *worker, const struct db_schema_version
     return false;
 }
 
-void startup_report_disabled(struct worker *worker, const struct db_function_state *state)
-{
-    char text[512 + LIMIT_FUNCTION_NAME];
-
-    snprintf(text, sizeof text,
-             state->is_paused
-                 ? "the function was paused because a host of it read work that it cannot do. "
-                   "Deploy the missing module or repair the route, look at pgflowctl coverage %s, "
-                   "then enable it: pgflowctl functions enable %s"
-                 : "the function of queue %s is disabled; enable it: pgflowctl functions enable %s",
-             worker->queue, worker->function);
-    log_warn("disabled", text, LOG_QUEUE(worker->queue),
-             LOG_FIELD_TEXT("function", worker->function),
-             LOG_FIELD_TEXT("paused_at", state->paused_at),
-             LOG_FIELD_TEXT("pause_reason", state->pause_reason));
-}
-
 static bool report_mismatch(struct worker *worker, const struct deployment *deployment,
                             const struct db_deployment *answer)
 {

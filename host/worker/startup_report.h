@@ -17,7 +17,6 @@ bool startup_report_schema(struct worker *worker, const struct db_schema_version
 bool startup_report_deployment(struct worker *worker, struct worker_module *module,
                                const struct db_deployment *answer);
 
-void startup_report_disabled(struct worker *worker, const struct db_function_state *state);
 /* At most 20 missing pairs with their reasons, and what to do. */
 void startup_report_gap(struct worker *worker, const struct db_coverage *missing);
 void startup_report_other_queue(struct worker *worker);

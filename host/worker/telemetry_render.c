@@ -53,6 +53,12 @@ static void put_state(const struct worker *worker, struct buf *text)
                          worker->life.state == (enum worker_state)i);
     put_one(text, "pgflow_ready", "gauge", "What /readyz says: 1 while claiming or standing by.",
             ready);
+    exposition_family(text, "pgflow_standby", "gauge", "1 for the reason why the host stands by.");
+    for (int i = DB_FENCE_DISABLED; i <= DB_FENCE_NOT_IN_MANIFEST; i++)
+        exposition_count(text, "pgflow_standby", "",
+                         ONE("reason", db_fence_reason_name((enum db_fence_reason)i)),
+                         worker->life.state == WORKER_STANDBY &&
+                             worker->standby.reason == (enum db_fence_reason)i);
     if (worker->identity.id[0] != '\0') {
         exposition_family(text, "pgflow_heartbeat_age_seconds", "gauge",
                           "Since the last heartbeat that was answered; 15 s is gone.");

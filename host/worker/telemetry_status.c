@@ -43,6 +43,9 @@ static void put_host(const struct worker *worker, struct buf *text)
     buf_printf(text, "{\"ready\":%s,", ready ? "true" : "false");
     put_text(text, "word", word);
     put_text(text, "state", worker_state_name(worker->life.state));
+    put_text(text, "standbyReason",
+             worker->life.state == WORKER_STANDBY ? db_fence_reason_name(worker->standby.reason)
+                                                  : "");
     put_text(text, "queue", worker->queue);
     put_text(text, "function", worker->function);
     put_text(text, "worker", worker->identity.id);

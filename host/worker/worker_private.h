@@ -77,7 +77,10 @@ struct activation {
 
 struct standby {
     bool call_is_out;
-    bool is_explained; /* the log says why it stands by */
+    bool is_explained;           /* the log says why it stands by, as it is now */
+    enum db_fence_reason reason; /* what the database said last */
+    bool is_awaited;             /* an open deployment waits for this code */
+    char word[LIMIT_LOG_VALUE];  /* the same for /readyz and the status page */
 };
 
 struct claim_loop {
@@ -258,6 +261,13 @@ void start_banner_show(const struct worker *worker);
 bool standby_enter(struct worker *worker, const char *why);
 void standby_tick(struct worker *worker);
 void standby_ask_whether_enabled(struct worker *worker);
+
+/* standby_reason.c: remembers and logs why it stands by, when that is news. */
+void standby_explain(struct worker *worker, const struct db_fence *fence);
+/* Short, for the life cycle's log and --exit-if-disabled. */
+const char *standby_why(enum db_fence_reason reason);
+/* Standing by is what this host is to do: false where its code may never serve. */
+bool standby_is_in_order(const struct worker *worker);
 
 /* claim_loop.c */
 void claim_loop_run(struct worker *worker);

@@ -45,17 +45,27 @@ void db_schema_version(struct db *db, db_schema_version_done done, void *ctx);
 /* pgflow.track_worker_function(function, 'process'). */
 void db_track_worker_function(struct db *db, const char *function, db_done done, void *ctx);
 
-struct db_function_state {
-    bool is_known;
-    bool enabled;
-    bool is_paused;
-    const char *paused_at;    /* as PostgreSQL prints it; NULL when not paused */
-    const char *pause_reason; /* JSON text; NULL when not paused */
+/* Whether a worker may start, and why not. */
+enum db_fence_reason {
+    DB_FENCE_NONE,
+    DB_FENCE_DISABLED, /* also: nobody tracked the function */
+    DB_FENCE_PAUSED,
+    DB_FENCE_WRONG_MODULES,
+    DB_FENCE_NOT_IN_MANIFEST,
 };
-typedef void (*db_function_state_done)(void *ctx, const struct db_status *status,
-                                       const struct db_function_state *result);
-void db_worker_function_state(struct db *db, const char *function, db_function_state_done done,
-                              void *ctx);
+const char *db_fence_reason_name(enum db_fence_reason reason);
+struct db_fence {
+    enum db_fence_reason reason;
+    const char *detail;        /* which deployment asks for what; NULL: nothing to add */
+    const char *stands_by_for; /* the open deployment that waits for this code; NULL: none */
+    const char *paused_at;     /* as PostgreSQL prints it; NULL when not paused */
+    const char *pause_reason;  /* JSON text; NULL when not paused */
+};
+typedef void (*db_fence_done)(void *ctx, const struct db_status *status,
+                              const struct db_fence *result);
+/* `info`: as of the registration; its modules count. */
+void db_worker_fence(struct db *db, const char *function, const char *queue, const char *info,
+                     db_fence_done done, void *ctx);
 
 struct db_deployment {
     const char *compilation; /* compiled, verified, recompiled, mismatch */
@@ -107,6 +117,8 @@ enum db_registered {
     DB_REGISTER_DISABLED,
     DB_REGISTER_OTHER_QUEUE,
     DB_REGISTER_SUPERSEDED,
+    DB_REGISTER_WRONG_MODULES,
+    DB_REGISTER_NOT_IN_MANIFEST,
 };
 typedef void (*db_register_done)(void *ctx, const struct db_status *status,
                                  const enum db_registered *result);
@@ -216,7 +228,7 @@ struct db_claim_row {
     const char *input_error; /* NULL: none */
     bool body_mismatch;
     const char *reason; /* DB_CLAIM_FENCED: unknown, deprecated, stopped, standby, other_queue,
-                         * must_stop; NULL: none */
+                         * must_stop, wrong_modules, not_in_manifest; NULL: none */
     int64_t due_in_ms;  /* DB_CLAIM_EMPTY: when the next message is due; -1: none waits;
                          * DB_CLAIM_STARTED, zero or less: since when the message was visible */
 };

@@ -55,34 +55,54 @@ void db_track_worker_function(struct db *db, const char *function, db_done done,
     db_submit(db, call);
 }
 
-static void answer_function_state(struct call *call, const struct db_status *status,
-                                  PGresult *result)
+static const char *const fence_words[] = {
+    [DB_FENCE_NONE] = "",
+    [DB_FENCE_DISABLED] = "disabled",
+    [DB_FENCE_PAUSED] = "paused",
+    [DB_FENCE_WRONG_MODULES] = "wrong_modules",
+    [DB_FENCE_NOT_IN_MANIFEST] = "not_in_manifest",
+};
+
+const char *db_fence_reason_name(enum db_fence_reason reason)
 {
-    db_function_state_done done = (db_function_state_done)call->done;
-    struct db_function_state state = {.is_known = false};
+    return fence_words[reason];
+}
+
+static void answer_fence(struct call *call, const struct db_status *status, PGresult *result)
+{
+    db_fence_done done = (db_fence_done)call->done;
+    struct db_status mismatch = result_mismatch(status);
     if (!result) {
         done(call->ctx, status, NULL);
         return;
     }
-    if (PQntuples(result) == 1) {
-        state.is_known = true;
-        state.enabled = result_bool(result, 0, 0);
-        state.paused_at = result_text(result, 0, 1);
-        state.pause_reason = result_text(result, 0, 2);
-        state.is_paused = state.paused_at != NULL;
+    int word = PQntuples(result) == 1
+                   ? result_word(result_text(result, 0, 0), fence_words,
+                                 sizeof(fence_words) / sizeof(fence_words[0]))
+                   : -1;
+    if (word < 0) {
+        done(call->ctx, &mismatch, NULL);
+        return;
     }
-    done(call->ctx, status, &state);
+    done(call->ctx, status,
+         &(struct db_fence){.reason = (enum db_fence_reason)word,
+                            .detail = result_text(result, 0, 1),
+                            .stands_by_for = result_text(result, 0, 2),
+                            .paused_at = result_text(result, 0, 3),
+                            .pause_reason = result_text(result, 0, 4)});
 }
 
-void db_worker_function_state(struct db *db, const char *function, db_function_state_done done,
-                              void *ctx)
+void db_worker_fence(struct db *db, const char *function, const char *queue, const char *info,
+                     db_fence_done done, void *ctx)
 {
     static const struct statement statement = {
-        .name = "function_state",
-        .sql = "select enabled, paused_at, pause_reason from pgflow.worker_function_state($1)"};
-    struct call *call =
-        call_create(&statement, CALL_CONTROL, answer_function_state, (call_done)done, ctx);
+        .name = "worker_fence",
+        .sql = "select coalesce(reason, ''), detail, stands_by_for, paused_at, pause_reason"
+               " from pgflow.worker_fence($1, $2, $3::jsonb)"};
+    struct call *call = call_create(&statement, CALL_CONTROL, answer_fence, (call_done)done, ctx);
     params_text(&call->params, function);
+    params_text(&call->params, queue);
+    params_text(&call->params, info);
     db_submit(db, call);
 }
 

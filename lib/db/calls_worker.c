@@ -14,6 +14,8 @@ static void answer_register(struct call *call, const struct db_status *status, P
         [DB_REGISTER_DISABLED] = "disabled",
         [DB_REGISTER_OTHER_QUEUE] = "other_queue",
         [DB_REGISTER_SUPERSEDED] = "superseded",
+        [DB_REGISTER_WRONG_MODULES] = "wrong_modules",
+        [DB_REGISTER_NOT_IN_MANIFEST] = "not_in_manifest",
     };
     db_register_done done = (db_register_done)call->done;
     if (!result) {

@@ -148,12 +148,12 @@ static void on_version(void *ctx, const struct db_status *status,
     note(status, version);
 }
 
-static void on_function(void *ctx, const struct db_status *status,
-                        const struct db_function_state *state)
+static void on_fence(void *ctx, const struct db_status *status, const struct db_fence *fence)
 {
     (void)ctx;
-    note(status, state);
-    FUZZ_CHECK(!state || state->is_paused == (state->paused_at != NULL));
+    note(status, fence);
+    FUZZ_CHECK(!fence || (fence->reason <= DB_FENCE_NOT_IN_MANIFEST &&
+                          strlen(db_fence_reason_name(fence->reason)) < SIZE_MAX));
 }
 
 static void on_queue_stats(void *ctx, const struct db_status *status,
@@ -216,7 +216,7 @@ static void make_call(size_t which, char *text)
         db_schema_version(NULL, on_version, NULL);
         break;
     case 9:
-        db_worker_function_state(NULL, text, on_function, NULL);
+        db_worker_fence(NULL, text, text, text, on_fence, NULL);
         break;
     case 10:
         db_mark_worker_stopped(NULL, text, on_done, NULL);

@@ -49,7 +49,7 @@ as $$
     limit 20
   ),
   worker as (
-    select w.*, pgflow._is_live(w) as is_live
+    select w.*, pgflow._is_live(w) as is_live, pgflow._pin_fence(w) as fence
     from pgflow.workers w
     where lower(w.queue_name) = lower(host_status.queue) and w.stopped_at is null
     order by w.last_heartbeat_at desc
@@ -72,7 +72,7 @@ as $$
       select jsonb_agg(jsonb_build_object(
         'worker', w.worker_id, 'function', w.function_name, 'host', w.info ->> 'host', 'pid', w.info ->> 'pid',
         'version', w.info ->> 'version', 'standby', w.standby, 'deprecated', w.deprecated_at is not null,
-        'live', w.is_live, 'heartbeatSeconds',
+        'live', w.is_live, 'fence', w.fence, 'heartbeatSeconds',
         greatest(extract(epoch from clock_timestamp() - w.last_heartbeat_at)::bigint, 0)) order by w.started_at)
       from worker w), '[]'),
     'failures', coalesce((

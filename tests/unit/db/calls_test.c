@@ -46,7 +46,8 @@ static void on_done(void *ctx, const struct db_status *status)
 
 static struct {
     struct db_schema_version version;
-    struct db_function_state state;
+    enum db_fence_reason fence;
+    char fence_detail[256];
     char compilation[32], activation[32], active[64], difference[256];
     size_t differences;
     enum db_registered registered;
@@ -73,12 +74,13 @@ static void on_version(void *ctx, const struct db_status *status,
     seen.version = *result;
 }
 
-static void on_state(void *ctx, const struct db_status *status,
-                     const struct db_function_state *result)
+static void on_fence(void *ctx, const struct db_status *status, const struct db_fence *result)
 {
     (void)ctx;
     expect_ok(status);
-    seen.state = *result;
+    seen.fence = result->reason;
+    snprintf(seen.fence_detail, sizeof(seen.fence_detail), "%s",
+             result->detail ? result->detail : "");
 }
 
 static void on_deployment(void *ctx, const struct db_status *status,
@@ -264,20 +266,54 @@ Test(calls, a_missing_schema_is_no_error)
     cr_assert(not(seen.version.is_installed));
 }
 
-Test(calls, function_state_tells_a_pause)
+static const char carries_a1[] = "{\"protocol\":2,\"modules\":[{\"buildId\":\"a1\"}]}";
+
+Test(calls, fence_tells_why_a_host_may_not_start)
 {
-    CALL(db_worker_function_state(fixture.db, "host/audit", on_state, NULL));
-    cr_assert(not(seen.state.is_known));
+    CALL(db_worker_fence(fixture.db, "host/audit", "audit", carries_a1, on_fence, NULL));
+    cr_assert(eq(int, seen.fence, DB_FENCE_DISABLED));
 
     CALL(db_track_worker_function(fixture.db, "host/audit", on_done, NULL));
-    CALL(db_worker_function_state(fixture.db, "host/audit", on_state, NULL));
-    cr_assert(seen.state.is_known);
-    cr_assert(seen.state.enabled);
-    cr_assert(not(seen.state.is_paused));
+    CALL(db_worker_fence(fixture.db, "host/audit", "audit", carries_a1, on_fence, NULL));
+    cr_assert(eq(int, seen.fence, DB_FENCE_NONE));
+
+    free(fixture_admin(&fixture, "insert into pgflow.function_pins (function_name, deployment,"
+                                 " queue_name, module_sets) values ('host/audit', 'A',"
+                                 " 'audit', '[[\"b2\"]]')"));
+    CALL(db_worker_fence(fixture.db, "host/audit", "audit", carries_a1, on_fence, NULL));
+    cr_assert(eq(int, seen.fence, DB_FENCE_WRONG_MODULES));
+    cr_assert(ne(ptr, strstr(seen.fence_detail, "exactly b2"), NULL), "%s", seen.fence_detail);
+    CALL(db_worker_fence(fixture.db, "host/other", "audit", carries_a1, on_fence, NULL));
+    cr_assert(eq(int, seen.fence, DB_FENCE_DISABLED));
+    free(fixture_admin(&fixture, "select pgflow.track_worker_function('host/other', 'process')"));
+    CALL(db_worker_fence(fixture.db, "host/other", "audit", carries_a1, on_fence, NULL));
+    cr_assert(eq(int, seen.fence, DB_FENCE_NOT_IN_MANIFEST));
 
     free(fixture_admin(&fixture, "select pgflow.disable_worker_functions(array['host/audit'])"));
-    CALL(db_worker_function_state(fixture.db, "host/audit", on_state, NULL));
-    cr_assert(not(seen.state.enabled));
+    CALL(db_worker_fence(fixture.db, "host/audit", "audit", carries_a1, on_fence, NULL));
+    cr_assert(eq(int, seen.fence, DB_FENCE_DISABLED));
+    free(fixture_admin(&fixture, "delete from pgflow.function_pins"));
+}
+
+Test(calls, registration_answers_the_words_of_a_pin)
+{
+    struct db_registration registration = {.worker_id = worker,
+                                           .queue = "audit",
+                                           .function = "host/audit",
+                                           .supported = supported,
+                                           .info = carries_a1};
+    deploy();
+    free(fixture_admin(&fixture, "insert into pgflow.function_pins (function_name, deployment,"
+                                 " queue_name, module_sets) values ('host/audit', 'A',"
+                                 " 'audit', '[[\"b2\"]]')"));
+
+    CALL(db_register_worker(fixture.db, &registration, on_registered, NULL));
+    cr_assert(eq(int, seen.registered, DB_REGISTER_WRONG_MODULES));
+
+    registration.function = "host/other";
+    CALL(db_register_worker(fixture.db, &registration, on_registered, NULL));
+    cr_assert(eq(int, seen.registered, DB_REGISTER_NOT_IN_MANIFEST));
+    free(fixture_admin(&fixture, "delete from pgflow.function_pins"));
 }
 
 Test(calls, a_deployment_is_compiled_then_verified_then_refused_when_it_differs)

@@ -132,7 +132,28 @@ Test(readiness, is_there_while_standing_by_with_a_row_of_its_own)
     expect_word(false, "not registered yet");
 
     register_row(true);
+    expect_word(true, "standing by");
+    standby_explain(worker, &(struct db_fence){.reason = DB_FENCE_DISABLED});
     expect_word(true, "standing by: the worker function is disabled");
+}
+
+Test(readiness, is_not_there_while_other_code_is_asked_for)
+{
+    worker->life.state = WORKER_STANDBY;
+    register_row(true);
+
+    standby_explain(worker, &(struct db_fence){.reason = DB_FENCE_WRONG_MODULES,
+                                               .detail = "deployment \"A\" gives it to a1"});
+    expect_word(false, "standing by: wrong_modules: deployment \"A\" gives it to a1");
+
+    standby_explain(worker, &(struct db_fence){.reason = DB_FENCE_NOT_IN_MANIFEST});
+    expect_word(false, "standing by: not_in_manifest: no applied manifest names the function for "
+                       "this queue");
+
+    standby_explain(worker, &(struct db_fence){.reason = DB_FENCE_WRONG_MODULES,
+                                               .detail = "deployment \"B\" waits for this code",
+                                               .stands_by_for = "B"});
+    expect_word(true, "standing by: deployment \"B\" waits for this code");
 }
 
 Test(readiness, goes_with_the_database_in_every_state)
