@@ -1,8 +1,8 @@
--- Wakes the hosts that listen on these queues: one notification a queue, channel
--- pgflow_q_<queue>, no payload. PostgreSQL sends it at commit and folds equal
--- ones of a transaction into one.
--- For messages that are visible now; delayed ones send none.
--- Callers: whatever makes a message visible. Locks: none before commit.
+-- Wakes the hosts that would otherwise miss what has become visible on these queues: one notification a queue, channel
+-- pgflow_q_<queue>, no payload. PostgreSQL sends it at commit and folds equal ones of a transaction into one; commits
+-- with one go singly, so it is sent only where somebody may sleep (_must_notify).
+-- For messages that are visible now; delayed ones wake nobody.
+-- Callers: whatever makes a message visible, after its rows are written. Locks: those of _must_notify.
 create function pgflow._notify(queue_names text[])
 returns void
 language plpgsql
@@ -13,7 +13,9 @@ declare
 begin
   foreach queue_name in array coalesce(queue_names, '{}') loop
     continue when queue_name is null;
-    perform pg_notify('pgflow_q_' || lower(queue_name), '');
+    if pgflow._must_notify(lower(queue_name)) then
+      perform pg_notify('pgflow_q_' || lower(queue_name), '');
+    end if;
   end loop;
 end
 $$;

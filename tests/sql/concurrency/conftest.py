@@ -1,5 +1,6 @@
 """A fresh database with the migration for each test, and sessions on it."""
 import pathlib
+import select
 import sys
 import threading
 import uuid
@@ -129,6 +130,18 @@ def register(sql, queue, function, pairs, **options):
     worker = str(uuid.uuid4())
     outcome = sql.one(
         "select pgflow.register_worker(%s, %s, %s, (select array_agg(row(f, s)::pgflow.task_pair)"
-        " from unnest(%s::text[], %s::text[]) p(f, s)), predecessor => %s)",
-        worker, queue, function, [p[0] for p in pairs], [p[1] for p in pairs], options.get("predecessor"))
+        " from unnest(%s::text[], %s::text[]) p(f, s)), %s, predecessor => %s)",
+        worker, queue, function, [p[0] for p in pairs], [p[1] for p in pairs],
+        psycopg2.extras.Json(options.get("info", {})), options.get("predecessor"))
     return worker if outcome == "registered" else None
+
+
+def notifications(session):
+    """Those that have arrived when the server has answered once more."""
+    session.run("select 1")
+    while select.select([session.connection], [], [], 0)[0]:
+        session.connection.poll()
+    session.connection.poll()
+    found = [(n.channel, n.payload) for n in session.connection.notifies]
+    session.connection.notifies.clear()
+    return found

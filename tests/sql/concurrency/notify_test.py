@@ -1,18 +1,5 @@
 """Who is woken: what becomes visible now notifies its queue, once a transaction."""
-import select
-
-from conftest import deploy, keys, register
-
-
-def notifications(session):
-    """Those that have arrived when the server has answered once more."""
-    session.run("select 1")
-    while select.select([session.connection], [], [], 0)[0]:
-        session.connection.poll()
-    session.connection.poll()
-    found = [(n.channel, n.payload) for n in session.connection.notifies]
-    session.connection.notifies.clear()
-    return found
+from conftest import deploy, keys, notifications, register
 
 
 def test_what_becomes_visible_now_wakes_its_queue_once(database, sql):

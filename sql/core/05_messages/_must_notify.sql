@@ -1,0 +1,46 @@
+-- Whether what this transaction has made visible on a queue must be notified, because a host may sleep that would not
+-- see it. The starter's half of the protocol in docs/internals/wake.md; begin_rest is the other.
+-- queue_name: in lower case.
+--
+-- True at once where a host rests in this very session, whose locks never conflict with its own; where a live worker
+-- takes no locks (hosts of 0.1); where the transaction has 32 such locks already, for the lock table is small. The
+-- setting pgflow.open_starts counts them, 9 characters a lock, and goes back with a savepoint as they do.
+--
+-- The lock S is asked for and let go of in one expression: a cancel between two statements would leave it behind.
+-- Locks, all of them tries: T in share mode until the transaction ends; S exclusively, for an instant.
+-- Caller: _notify.
+create function pgflow._must_notify(queue_name text)
+returns boolean
+language plpgsql
+set search_path = ''
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+declare
+  lock_class constant int := -1885826166;
+  hash constant int := hashtext(queue_name);
+  mark constant text := lpad(to_hex(hash & -2), 8, '0') || ' ';
+  marks constant text := coalesce(current_setting('pgflow.open_starts', true), '');
+begin
+  if strpos(coalesce(current_setting('pgflow.rests', true), ''), mark) > 0 or exists (
+    select from pgflow.workers w
+    where lower(w.queue_name) = any (array[$1]) and w.needs_notify and w.stopped_at is null
+      and w.deprecated_at is null and not w.standby
+      and w.last_heartbeat_at > clock_timestamp() - interval '1 minute')
+  then
+    return true;
+  end if;
+
+  if strpos(marks, mark) = 0 then
+    if length(marks) >= 32 * length(mark) then
+      return true;
+    end if;
+    perform set_config('pgflow.open_starts', marks || mark, true);
+  end if;
+  if not pg_try_advisory_xact_lock_shared(lock_class, hash & -2) then
+    return true;
+  end if;
+  return not (pg_try_advisory_lock(lock_class, hash | 1) and pg_advisory_unlock(lock_class, hash | 1));
+end
+$$;
