@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "db/migrate.h"
 #include "log/log.h"
 #include "worker/telemetry.h"
 
@@ -39,6 +40,14 @@ static void put_module(struct buf *json, const struct deployment *deployment)
     buf_putc(json, '}');
 }
 
+/* The schema versions that this host can serve (pgflow._hosts_unfit_for). A later one says by its
+ * oldest_host whether this host goes on. */
+static void put_schema_range(struct buf *json)
+{
+    int version = migrate_own_version();
+    buf_printf(json, ",\"schema\":{\"oldest\":%d,\"newest\":%d}", version, version);
+}
+
 bool registration_make_info(struct worker *worker, struct error *error)
 {
     char host[256] = "";
@@ -51,6 +60,7 @@ bool registration_make_info(struct worker *worker, struct error *error)
     buf_printf(&json, ",\"pid\":%ld,", (long)getpid());
     put_member(&json, "version", PGFLOW_VERSION);
     buf_printf(&json, ",\"protocol\":%d", PROTOCOL);
+    put_schema_range(&json);
     buf_puts(&json, ",\"modules\":[");
     for (size_t i = 0; i < worker->module_count; i++) {
         if (i > 0)

@@ -90,14 +90,15 @@ class Program:
 class Hosts:
     """Starts pgflow-hosts on one database and ends what is left of them."""
 
-    def __init__(self, database, folder):
+    def __init__(self, database, folder, program=HOST):
         self._database = database
         self._folder = folder
+        self._program = program
         self._started = []
 
     def start(self, *options, queue=None, plugins=(), env=None, log_format="json", wait=True, wrapper=()):
         """Start a host, by way of the command `wrapper`; `wait` waits until it claims."""
-        arguments = [*wrapper, HOST, "--log-format", log_format, "--module-dir", self._folder / "module-copies"]
+        arguments = [*wrapper, self._program, "--log-format", log_format, "--module-dir", self._folder / "module-copies"]
         if queue is not None:
             arguments += ["--queue", queue]
         for name in plugins:
