@@ -90,6 +90,7 @@ void help_print_command(const struct command *command);
 
 /* ---- The commands ---- */
 
+int command_metrics(struct invocation *invocation, struct error *error);
 int command_migrate(struct invocation *invocation, struct error *error);
 int command_inspect(struct invocation *invocation, struct error *error);
 int command_exec(struct invocation *invocation, struct error *error);

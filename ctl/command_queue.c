@@ -7,21 +7,28 @@
 
 /* $1: the queue, null for all. A queue without a live task has one row. */
 #define STATS                                                                                      \
-    " from pgflow.queues q left join lateral pgflow.queue_stats(q.queue_name) s on true"           \
+    " from pgflow.queues q left join lateral pgflow.queue_tasks(q.queue_name) s on true"           \
     " cross join lateral (select count(*) as workers from pgflow.workers w"                        \
     "   where lower(w.queue_name) = q.queue_name and not w.standby"                                \
     "     and pgflow.worker_is_live(w.worker_id)) w"                                               \
     " where $1::text is null or q.queue_name = lower($1)"                                          \
     " order by q.queue_name, s.flow_slug, s.step_slug"
 
+/* For how long the oldest ready task has waited; null: none is ready. */
+#define AGE                                                                                        \
+    "(case when s.ready_since is not null"                                                         \
+    "  then greatest(clock_timestamp() - s.ready_since, interval '0') end)"
+
 static const struct query_print print = {
-    .sql = "select q.queue_name as queue, w.workers, s.flow_slug as flow, s.step_slug as step,"
-           " coalesce(s.depth, 0) as waiting, coalesce(s.started, 0) as running,"
-           " date_trunc('second', s.oldest_age)::text as oldest" STATS,
+    .sql =
+        "select q.queue_name as queue, w.workers, s.flow_slug as flow, s.step_slug as step,"
+        " coalesce(s.ready, 0) as ready, coalesce(s.delayed, 0) as delayed,"
+        " coalesce(s.started, 0) as running, date_trunc('second', " AGE ")::text as oldest" STATS,
     .json_sql = "select q.queue_name as queue, q.kind, w.workers, s.flow_slug as flow,"
-                " s.step_slug as step, coalesce(s.depth, 0) as waiting,"
+                " s.step_slug as step, coalesce(s.ready + s.delayed, 0) as waiting,"
+                " coalesce(s.ready, 0) as ready, coalesce(s.delayed, 0) as delayed,"
                 " coalesce(s.started, 0) as running,"
-                " extract(epoch from s.oldest_age) as oldest_seconds" STATS,
+                " extract(epoch from " AGE ") as oldest_seconds" STATS,
     .nothing = "no queues",
     .flexible = 0,
 };

@@ -175,14 +175,28 @@ const struct command command_table[] = {
         .arguments = "[QUEUE]",
         .summary = "what waits and what runs on the queues",
         .help =
-            "One line a flow and step with live tasks: how many wait (delayed ones too), the age\n"
-            "of the oldest, how many run; and how many live workers the queue has.\n",
+            "One line a flow and step with live tasks: how many are ready, how many wait for the\n"
+            "end of a delay, how many run, for how long the oldest ready one has waited; and how\n"
+            "many live workers the queue has.\n",
         .most = 1,
         .needs_database = true,
         .examples = "pgflowctl queue --watch\n"
                     "pgflowctl queue audit\n",
         .run = command_queue,
         .options = {{"watch", NULL, "again every two seconds, until interrupted"}},
+    },
+    {
+        .name = "metrics",
+        .arguments = "",
+        .summary = "the database as a whole, for Prometheus",
+        .help =
+            "Every queue (tasks, the age of the oldest, workers) and every worker function in the\n"
+            "text format of Prometheus. It needs no host, so it also tells of a queue that has\n"
+            "lost all of its hosts. Write it into a file for the textfile collector of\n"
+            "node_exporter; hosts with --metrics-listen serve the same lines.\n",
+        .needs_database = true,
+        .examples = "pgflowctl metrics >pgflow.prom.new && mv pgflow.prom.new pgflow.prom\n",
+        .run = command_metrics,
     },
     {
         .name = "functions",

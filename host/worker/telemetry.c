@@ -107,6 +107,7 @@ void telemetry_close(struct worker *worker)
     http_server_close(telemetry->http);
     metrics_destroy(telemetry->metrics);
     free(telemetry->sample.steps);
+    free(telemetry->sample.database);
     free(telemetry->status.document);
     free(telemetry);
 }

@@ -25,10 +25,12 @@ struct flow_sample {
 struct sample {
     unsigned calls_out;
     bool steps_refused, flows_refused; /* by the database, the last time; logged once */
-    bool has_steps, has_flows;
+    bool database_refused;
+    bool has_steps, has_flows, has_database;
     uint64_t next_ns;          /* not to be asked for before */
     struct step_sample *steps; /* by pair, then one for all pairs that this host does not serve */
     struct flow_sample flows[LIMIT_MODULES];
+    char *database; /* owned: the text about all queues and functions; NULL: none yet */
 };
 
 /* The document of the status page, kept so that any number of readers cost one question. */

@@ -51,14 +51,15 @@ static void put_state(const struct worker *worker, struct buf *text)
         exposition_count(text, "pgflow_worker_state", "",
                          ONE("state", worker_state_name((enum worker_state)i)),
                          worker->life.state == (enum worker_state)i);
-    put_one(text, "pgflow_ready", "gauge", "What /readyz says: 1 while claiming or standing by.",
-            ready);
     exposition_family(text, "pgflow_standby", "gauge", "1 for the reason why the host stands by.");
     for (int i = DB_FENCE_DISABLED; i <= DB_FENCE_NOT_IN_MANIFEST; i++)
         exposition_count(text, "pgflow_standby", "",
                          ONE("reason", db_fence_reason_name((enum db_fence_reason)i)),
                          worker->life.state == WORKER_STANDBY &&
                              worker->standby.reason == (enum db_fence_reason)i);
+    exposition_family(text, "pgflow_ready", "gauge",
+                      "What /readyz says: 1 while claiming or standing by.");
+    exposition_count(text, "pgflow_ready", "", ONE("queue", worker->queue), ready);
     if (worker->identity.id[0] != '\0') {
         exposition_family(text, "pgflow_heartbeat_age_seconds", "gauge",
                           "Since the last heartbeat that was answered; 15 s is gone.");
@@ -165,7 +166,7 @@ static void put_queue(const struct worker *worker, struct buf *text)
                          (uint64_t)sample->steps[i].started);
     }
     exposition_family(text, "pgflow_queue_oldest_seconds", "gauge",
-                      "Age of the oldest queued task; 0 when none is queued.");
+                      "For how long the oldest ready task has waited; 0 when none is ready.");
     for (size_t i = 0; i <= count; i++) {
         struct exposition_labels labels = labels_of(worker, i);
         int64_t ms = sample->steps[i].oldest_ms;
@@ -197,6 +198,15 @@ static void put_drain(const struct worker *worker, struct buf *text)
                              (uint64_t)sample->flows[i].started_runs);
 }
 
+/* Of the whole database, so that an alert on a queue needs no host of that queue. */
+static void put_other_queues(const struct worker *worker, struct buf *text)
+{
+    const struct sample *sample = &worker->telemetry->sample;
+
+    if (sample->has_database && sample->database != NULL && worker->up)
+        buf_puts(text, sample->database);
+}
+
 void telemetry_render(const struct worker *worker, struct buf *text)
 {
     metrics_render(worker->telemetry->metrics, text);
@@ -205,6 +215,7 @@ void telemetry_render(const struct worker *worker, struct buf *text)
     put_database(worker, text);
     put_queue(worker, text);
     put_drain(worker, text);
+    put_other_queues(worker, text);
     put_state(worker, text);
     put_process(worker->telemetry, text);
 }

@@ -7,6 +7,7 @@
  */
 #include "worker/telemetry.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "log/log.h"
@@ -82,6 +83,17 @@ static void on_drain(void *ctx, const struct db_status *status, const struct db_
                                          .started_runs = drain->rows[k].started_runs};
 }
 
+static void on_database(void *ctx, const struct db_status *status, const char *text)
+{
+    struct worker *worker = ctx;
+    struct sample *sample = &worker->telemetry->sample;
+
+    sample->has_database =
+        answered(worker, status, "database_metrics", &sample->database_refused) && text != NULL;
+    free(sample->database);
+    sample->database = sample->has_database ? strdup(text) : NULL;
+}
+
 void telemetry_sample(struct worker *worker)
 {
     const char *flows[LIMIT_MODULES];
@@ -94,8 +106,9 @@ void telemetry_sample(struct worker *worker)
         return;
     for (size_t i = 0; i < worker->module_count; i++)
         flows[i] = worker->modules[i].deployment->flow;
-    sample->calls_out = 2;
+    sample->calls_out = 3;
     db_queue_stats(worker->db, worker->queue, on_queue, worker);
     db_draining_runs(worker->db, (struct db_texts){.items = flows, .count = worker->module_count},
                      on_drain, worker);
+    db_database_metrics(worker->db, on_database, worker);
 }

@@ -160,7 +160,7 @@ struct db_queue_stats_row {
     const char *flow;
     const char *step;
     int64_t queued, started; /* tasks */
-    int64_t oldest_ms;       /* age of the oldest queued one; -1: none */
+    int64_t oldest_ms;       /* for how long the oldest ready one has waited; -1: none is ready */
 };
 struct db_queue_stats {
     const struct db_queue_stats_row *rows; /* pairs with live tasks, whoever serves them */
@@ -183,10 +183,13 @@ typedef void (*db_drain_done)(void *ctx, const struct db_status *status,
                               const struct db_drain *result);
 void db_draining_runs(struct db *db, struct db_texts flows, db_drain_done done, void *ctx);
 
-/* The document of pgflow.host_status, JSON; borrowed. */
-typedef void (*db_host_status_done)(void *ctx, const struct db_status *status, const char *json);
-void db_host_status(struct db *db, const char *queue, struct db_texts flows,
-                    db_host_status_done done, void *ctx);
+/* One text, borrowed; NULL: `status` says why. */
+typedef void (*db_document_done)(void *ctx, const struct db_status *status, const char *text);
+/* What the status page shows, JSON. */
+void db_host_status(struct db *db, const char *queue, struct db_texts flows, db_document_done done,
+                    void *ctx);
+/* Every queue and function of the database, in the text format of Prometheus. */
+void db_database_metrics(struct db *db, db_document_done done, void *ctx);
 
 /* ---- Claims ---- */
 

@@ -112,29 +112,35 @@ void db_draining_runs(struct db *db, struct db_texts flows, db_drain_done done, 
     db_submit(db, call);
 }
 
-/* ---- host_status ---- */
+/* ---- host_status, database_metrics ---- */
 
-static void answer_host_status(struct call *call, const struct db_status *status, PGresult *result)
+static void answer_document(struct call *call, const struct db_status *status, PGresult *result)
 {
-    db_host_status_done done = (db_host_status_done)call->done;
+    db_document_done done = (db_document_done)call->done;
     struct db_status mismatch = result_mismatch(status);
     if (!result) {
         done(call->ctx, status, NULL);
         return;
     }
-    const char *json =
+    const char *text =
         PQntuples(result) == 1 && PQnfields(result) == 1 ? result_text(result, 0, 0) : NULL;
-    done(call->ctx, json ? status : &mismatch, json);
+    done(call->ctx, text ? status : &mismatch, text);
 }
 
-void db_host_status(struct db *db, const char *queue, struct db_texts flows,
-                    db_host_status_done done, void *ctx)
+void db_host_status(struct db *db, const char *queue, struct db_texts flows, db_document_done done,
+                    void *ctx)
 {
     static const struct statement statement = {.name = "host_status",
                                                .sql = "select pgflow.host_status($1, $2::text[])"};
-    struct call *call =
-        call_create(&statement, CALL_SIDE, answer_host_status, (call_done)done, ctx);
+    struct call *call = call_create(&statement, CALL_SIDE, answer_document, (call_done)done, ctx);
     params_text(&call->params, queue);
     calls_put_texts(&call->params, flows);
     db_submit(db, call);
+}
+
+void db_database_metrics(struct db *db, db_document_done done, void *ctx)
+{
+    static const struct statement statement = {.name = "database_metrics",
+                                               .sql = "select pgflow.database_metrics()"};
+    db_submit(db, call_create(&statement, CALL_SIDE, answer_document, (call_done)done, ctx));
 }

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+from lib.exposition import Exposition
 from lib.paths import CTL, PATIENCE, module
 from lib.programs import Program, environment, run_ctl
 
@@ -159,6 +160,13 @@ def test_prune_wants_an_age(database):
     assert negative.stderr == counted.stderr and "an age is not negative" in counted.stderr
 
 
+def test_metrics_are_those_of_every_queue(database, hosts):
+    hosts.start(queue="noop", plugins=["noop"])
+    told = Exposition(ctl(database, "metrics").stdout)
+    assert told.value("pgflow_database_queue_workers", queue="noop", state="working") == 1
+    assert told.value("pgflow_database_queue_needed", queue="noop") == 1
+
+
 def test_queue_counts_what_waits_and_who_works(database):
     compile_flow(database, "routed_v1")
     database.start_flow("routed_v1")
@@ -167,7 +175,11 @@ def test_queue_counts_what_waits_and_who_works(database):
     everything, _ = answer(database, "queue")
     unknown = ctl(database, "queue", "routed_mian")
 
-    assert [(row["waiting"], row["running"], row["workers"]) for row in said] == [(1, 0, 0)]
+    database.rows("update pgmq.q_routed_main set vt = clock_timestamp() + interval '1 hour'")
+    delayed, _ = answer(database, "queue", "routed_main")
+
+    assert [(row["waiting"], row["ready"], row["running"], row["workers"]) for row in said] == [(1, 1, 0, 0)]
+    assert [(row["waiting"], row["ready"], row["delayed"], row["oldest_seconds"]) for row in delayed] == [(1, 0, 1, None)]
     assert {row["queue"] for row in everything} == {"routed_main", "routed_mail"}
     assert unknown.returncode == 64 and "routed_main" in unknown.stderr
 

@@ -170,7 +170,7 @@ def test_readyz_turns_on_the_database_and_healthz_does_not(database, faults):
     finally:
         database.server("start")
 
-    assert away.value("pgflow_db_up") == 0 and away.value("pgflow_ready") == 0
+    assert away.value("pgflow_db_up") == 0 and away.value("pgflow_ready", queue="faults") == 0
     assert "pgflow_queue_messages" not in away.types  # an old depth is worse than none
     faults.log.wait("database_back")
     wait_until(lambda: get(faults, "/readyz") == (200, "claiming\n"))

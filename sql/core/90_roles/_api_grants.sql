@@ -23,7 +23,7 @@ as $$
       ('track_worker_function'), ('worker_function_state'), ('worker_fence'), ('register_worker'), ('heartbeat'),
       ('mark_worker_stopped'),
       ('queue_coverage'), ('missing_coverage'), ('drain_status'), ('draining_runs'), ('queue_stats'),
-      ('host_status'), ('schema_version'),
+      ('queue_tasks'), ('queue_overview'), ('database_metrics'), ('host_status'), ('schema_version'),
       ('claim_tasks'), ('read_and_claim_tasks'), ('finish_tasks'), ('release_tasks'), ('release_tasks_except'),
       ('warm_up'), ('begin_rest'), ('end_rest'), ('maintain')
   ),
@@ -33,7 +33,8 @@ as $$
   shared (name) as (
     values
       ('worker_function_state'), ('worker_fence'), ('queue_coverage'), ('missing_coverage'), ('drain_status'),
-      ('draining_runs'), ('queue_stats'), ('host_status'), ('schema_version')
+      ('draining_runs'), ('queue_stats'), ('queue_tasks'), ('queue_overview'), ('database_metrics'), ('host_status'),
+      ('schema_version')
   )
   select a.routine, 'pgflow_worker' from api a join worker w using (name)
   union all

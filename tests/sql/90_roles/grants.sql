@@ -29,7 +29,8 @@ select is_empty($$ select signature from routine where prokind <> 'f' $$, 'there
 select set_eq(
   $$ select distinct proname::text from execute_grant where role_name = 'pgflow_worker' $$,
   array['ensure_deployment', 'offer_activation', 'track_worker_function', 'worker_function_state', 'worker_fence', 'register_worker', 'heartbeat',
-        'mark_worker_stopped', 'queue_coverage', 'missing_coverage', 'drain_status', 'draining_runs', 'queue_stats', 'host_status', 'schema_version',
+        'mark_worker_stopped', 'queue_coverage', 'missing_coverage', 'drain_status', 'draining_runs', 'queue_stats',
+        'queue_tasks', 'queue_overview', 'database_metrics', 'host_status', 'schema_version',
         'claim_tasks', 'read_and_claim_tasks', 'finish_tasks', 'release_tasks', 'release_tasks_except', 'warm_up', 'begin_rest', 'end_rest', 'maintain'],
   'a worker may call what a host calls, and nothing else');
 select set_eq(

@@ -65,6 +65,7 @@ Test(stats, queued_and_started_tasks_are_counted_by_pair)
 {
     admin("select pgflow.start_flows('audit', array['{}', '{}', '{}']::jsonb[])");
     admin("update pgflow.step_tasks set queued_at = queued_at - interval '1 hour'");
+    admin("update pgmq.q_audit set vt = vt - interval '1 hour'");
     admin("update pgflow.step_tasks set status = 'started', started_at = clock_timestamp(),"
           " recover_at = clock_timestamp() where message_id = (select min(message_id) from "
           "pgflow.step_tasks)");
