@@ -150,7 +150,7 @@ def test_readyz_says_whether_it_claims_or_stands_by(database, hosts, faults):
 
     database.rows("select pgflow.disable_worker_functions('{pgflow-host/faults}')")
     faults.log.wait("standby")
-    assert get(faults, "/readyz") == (200, "standing by: the worker function is disabled\n")
+    wait_until(lambda: get(faults, "/readyz") == (200, "standing by: the worker function is disabled\n"))
     assert scrape(faults).value("pgflow_worker_state", state="standby") == 1
 
     fresh = hosts.start(*LISTEN, queue="faults", plugins=["faults"], wait=False)

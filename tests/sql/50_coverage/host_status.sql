@@ -21,7 +21,7 @@ select is(concat_ws(' ', s #>> '{flows,0,active}', s #>> '{flows,1,active}', s #
   'drain counts the versions that are not active') from status;
 select is(jsonb_array_length(s -> 'queue'), 2, 'the queue is there by pair') from status;
 select is((s #> '{workers,0}') - 'worker'::text, '{"function": "fn", "host": "one", "pid": "7", "version": "1", "standby": false,
-  "deprecated": false, "live": true, "heartbeatSeconds": 0}'::jsonb, 'a worker of the queue, whatever its case') from status;
+  "fence": null, "deprecated": false, "live": true, "heartbeatSeconds": 0}'::jsonb, 'a worker of the queue, whatever its case') from status;
 
 select is(count(*), 2::bigint, 'two tasks to fail')
 from pgflow.read_and_claim_tasks('q', 10, 5, pgflow_test.w(1)) c,
