@@ -75,7 +75,7 @@ def until_served_by(database, release, count=20):
 
 def test_both_releases_work_through_an_upgrade_and_back(release, old_database, old_hosts, new_hosts, tmp_path):
     database, path = old_database, tmp_path / "ran"
-    log = ServerLog(database)
+    log = ServerLog(database.name)
     old = start_all(old_hosts, "old")
     wait_ready(old)
     loads = [Load(database, flow, run_input, pause=0.02)
@@ -169,6 +169,21 @@ def test_down_is_refused_by_name_while_a_new_host_lives(old_database, new_hosts)
     assert migrate(old_database, "--down").returncode == 0
 
 
+def test_down_is_refused_by_name_while_a_feature_is_used(old_database):
+    assert migrate(old_database).returncode == 0
+    old_database.rows("insert into pgflow.function_pins (function_name, deployment, queue_name, module_sets)"
+                      " values ('mailer', 'spring', 'mail', '[[\"one\"]]')")
+
+    refused = migrate(old_database, "--down")
+
+    assert refused.returncode == 78
+    assert "pins: schema version 1 does not know what is used here" in refused.stderr
+    assert "function mailer is pinned to the modules of deployment spring (pgflowctl functions unpin mailer)" in refused.stderr
+    assert old_database.row("select * from pgflow.schema_version()") == (2, 1)
+    old_database.rows("update pgflow.function_pins set unpinned_at = now()")
+    assert migrate(old_database, "--down").returncode == 0
+
+
 def test_nobody_waits_behind_an_upgrade_that_waits(old_database, tmp_path):
     """A transaction that has a table open keeps the upgrade from it, and the upgrade keeps nobody from it."""
     connection = psycopg2.connect(old_database.url)
@@ -212,7 +227,7 @@ def killed_at_each_statement(database, *options):
 
 def test_an_upgrade_killed_at_any_statement_goes_on(old_database, old_hosts):
     """Each attempt is killed one statement later than the one before; an old host works all the while."""
-    log = ServerLog(old_database)
+    log = ServerLog(old_database.name)
     old_hosts.start("--function", "old-fan", queue="fan", plugins=["fan"])
     load = Load(old_database, "fan", {"n": 2})
 

@@ -30,6 +30,7 @@ class Slot:
         self._environment = environment
         self._folder = folder
         self._stopping = threading.Event()
+        self._paused = threading.Event()
         self._started = threading.Condition()
         # A program dies with the thread that started it, so the thread stays.
         self._thread = threading.Thread(target=self._supervise, daemon=True)
@@ -53,6 +54,8 @@ class Slot:
                 time.sleep(0.02)
             self._note_end(program)
             self._stopping.wait(RESTART_PAUSE_S)
+            while self._paused.is_set() and not self._stopping.is_set():
+                self._stopping.wait(RESTART_PAUSE_S)
 
     def _note_end(self, program):
         status = program.wait()
@@ -75,6 +78,25 @@ class Slot:
         """The row of the program that runs, or None before it has one."""
         ready = self.program.log.find("ready")
         return ready[-1].get("worker") if ready else None
+
+    def pause(self):
+        """End the program by SIGTERM, and start none until resume()."""
+        end = time.monotonic() + PATIENCE_S
+        while self.frozen and time.monotonic() < end:
+            time.sleep(0.1)
+        self._paused.set()
+        # One that was just starting when the pause began ends like the others.
+        while self.program.running():
+            self.expect(self.program, 0)
+            self.program.signal(signal.SIGTERM)
+            self.program.wait(PATIENCE_S)
+
+    def resume(self):
+        with self._started:
+            count = len(self.programs)
+            self._paused.clear()
+            if not self._started.wait_for(lambda: len(self.programs) > count, PATIENCE_S):
+                raise AssertionError(f"{self.name} was not started again")
 
     def begin_stop(self):
         self._stopping.set()
@@ -148,8 +170,8 @@ class Supervisor:
         return [problem for slot in self.slots for problem in slot.problems]
 
 
-def host_arguments(queue, plugins, *options):
-    arguments = [HOST, "--queue", queue, "--log-format", "json"]
+def host_arguments(queue, plugins, *options, program=HOST):
+    arguments = [program, "--queue", queue, "--log-format", "json"]
     for plugin in plugins:
         arguments += ["--plugin", plugin]
     return [*arguments, *options]

@@ -9,7 +9,7 @@ import threading
 import time
 
 from lib import database as databases
-from lib.paths import SANITIZED, module
+from lib.paths import HOST, SANITIZED, module
 
 from .ask import Asker
 from .load import QUEUES, Load
@@ -84,7 +84,7 @@ class World:
         names = {name for given in MODULES.values() for name in given}
         return {name: pathlib.Path(shutil.copy(module(name), folder)) for name in names}
 
-    def make_slot(self, name, queue, way, url=None, plugins=None, options=()):
+    def make_slot(self, name, queue, way, url=None, plugins=None, options=(), program=HOST):
         """A host as this suite runs them, not started; faults may have further ones.
 
         `way`: "proxied" or "direct", to `url` or the database of the suite.
@@ -95,7 +95,7 @@ class World:
         arguments = host_arguments(
             queue, plugins or [self.modules[m] for m in MODULES[queue]], "--concurrency", str(CONCURRENCY), "--activate", "manual",
             "--connect-timeout", "120", "--drain-timeout", "10", "--runner-idle", "5",
-            "--module-dir", self.folder / "copies", *options,
+            "--module-dir", self.folder / "copies", *options, program=program,
         )
         if os.geteuid() == 0:
             arguments = ["prlimit", f"--nproc={PROCESS_LIMIT}", *arguments, "--handler-user", HANDLER_USER]

@@ -23,6 +23,7 @@ def url(name):
 
 def make_template():
     administer(f"create database {TEMPLATE}")
+    cluster.begin_with_version_1(TEMPLATE)
     subprocess.run([CTL, "migrate", "--database", url(TEMPLATE)], check=True, timeout=PATIENCE)
 
 

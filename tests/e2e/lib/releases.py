@@ -14,12 +14,17 @@ from .programs import Hosts, run
 BUILD_PATIENCE = 1500
 
 
+def build(version):
+    """Its folder on stdout; status 77 with the reason where it cannot be built."""
+    return subprocess.run([SOURCE / "tests" / "support" / "release", version], capture_output=True, text=True,
+                          check=False, timeout=BUILD_PATIENCE)
+
+
 class Release:
     """The programs and modules of a release that shipped."""
 
     def __init__(self, version):
-        made = subprocess.run([SOURCE / "tests" / "support" / "release", version], capture_output=True, text=True,
-                              check=False, timeout=BUILD_PATIENCE)
+        made = build(version)
         if made.returncode == 77:
             pytest.skip(made.stderr.strip())
         assert made.returncode == 0, made.stderr
@@ -49,7 +54,7 @@ class ServerLog:
     LINE = re.compile(r"<(?P<state>\w*)\|(?P<program>[^|]*)\|(?P<database>[^>]*)> (?P<severity>[A-Z]+):  (?P<text>.*)")
 
     def __init__(self, database):
-        self._database = database.name
+        self._database = database
         self._path = pathlib.Path(os.environ["PGHOST"]) / "server.log"
         administer(f"alter system set log_line_prefix = '{self.PREFIX}'", "alter system set deadlock_timeout = '20ms'",
                    "select pg_reload_conf()")
@@ -67,7 +72,7 @@ class ServerLog:
                 if line["severity"] in ("ERROR", "FATAL", "PANIC") and not line["program"].startswith(tuple(ignored))]
 
     def longest_wait_ms(self, ignored=("pgflowctl",)):
-        """For a lock of a table or a row, by whoever had to wait; 0: none as long as the server tells of."""
-        waits = [re.search(r"acquired \w+ on .* after ([\d.]+) ms", line["text"]) for line in self.lines()
+        """For the lock of a table, by whoever had to wait; 0: for none as long as the server tells of."""
+        waits = [re.search(r"acquired \w+ on relation .* after ([\d.]+) ms", line["text"]) for line in self.lines()
                  if not line["program"].startswith(tuple(ignored))]
         return max((float(wait[1]) for wait in waits if wait), default=0.0)

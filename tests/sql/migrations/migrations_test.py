@@ -126,6 +126,8 @@ def test_an_error_leaves_nothing_behind_and_shows_the_file_it_is_in(database):
 
 def test_every_function_pins_its_search_path_and_compiles(database):
     """Bodies were not checked at installation."""
+    if not database.run("select from pg_available_extensions where name = 'plpgsql_check'"):
+        pytest.skip("this server has no plpgsql_check; Debian's servers have it by the package postgresql-15-plpgsql-check")
     database.run(TEXT)
     database.run("create extension plpgsql_check")
     # Dynamic SQL over schemas that are not there.

@@ -12,12 +12,13 @@ from .recovery import StuckNeighbours
 from .runners import KillRunners
 from .server import Absence, ReadOnly, Reconnects, Restart
 from .server import Crash as ServerCrash
+from .upgrade import Upgrade
 
 ALL = [
     fault()
     for fault in (
         KillHost, FreezeHost, StopHost, KillRunners, Fence, Deprecate, Restart, ServerCrash, Absence, ReadOnly, Reconnects,
         Reset, BlackHole, WorkBlackHole, Delay, Memory, Crash, Flood, Grandchildren, ForkBomb, Overwrite, Replace, ClockSteps, Pooler,
-        DiskFull, StuckNeighbours, LockRun,
+        DiskFull, StuckNeighbours, LockRun, Upgrade,
     )
 ]
