@@ -7,12 +7,14 @@
 
 #include "db/sync.h"
 
-/* $1 queue, $2 all. A stand-by row is alive, but claims nothing. */
+/* $1 queue, $2 all. A stand-by row is alive, but claims nothing; not ready: its modules do not
+ * cover its queue. */
 #define CHOSEN                                                                                     \
     "with chosen as ("                                                                             \
     "  select w.*, case when w.stopped_at is not null then 'stopped'"                              \
     "                   when pgflow.worker_is_gone(w.worker_id) then 'silent'"                     \
     "                   when w.deprecated_at is not null then 'finishing'"                         \
+    "                   when pgflow.worker_waits_for_coverage(w.worker_id) then 'not ready'"       \
     "                   when w.standby then 'standing by'"                                         \
     "                   when pgflow.worker_is_live(w.worker_id) then 'working' else 'late' end "   \
     "as state,"                                                                                    \
@@ -36,7 +38,8 @@ static const struct query_print print = {
     "   where p.worker_id = c.worker_id)) as flows" WHERE,
     .json_sql = CHOSEN
     "select c.worker_id as worker, c.queue_name as queue, c.function_name as function, c.state,"
-    " c.standby, c.reason as fence, c.tasks, c.started_at, c.last_heartbeat_at, c.deprecated_at, c.stopped_at, c.info,"
+    " c.standby, c.reason as fence, c.tasks, c.started_at, c.last_heartbeat_at, c.deprecated_at, "
+    "c.stopped_at, c.info,"
     " (select coalesce(jsonb_agg(jsonb_build_object('flow', p.flow_slug, 'step', p.step_slug,"
     "   'held', p.held) order by p.flow_slug, p.step_slug), '[]') from pgflow.worker_task_pairs p"
     "  where p.worker_id = c.worker_id) as pairs" WHERE,

@@ -1,8 +1,8 @@
 /*
  * /readyz: whether this host does what it is there for. It turns on the database, on the start that
  * came through (which checked the schema) and on the heartbeat; a host that stands by is ready too,
- * because nothing but its operator can change that. One whose code may not serve is not: what
- * replaces hosts one by one must not go on and end those that serve.
+ * because nothing but its operator can change that. One whose code may not serve, or does not cover
+ * the queue, is not: what replaces hosts one by one must not go on and end those that serve.
  */
 #include "worker/worker_private.h"
 
@@ -22,6 +22,8 @@ bool readiness_judge(const struct worker *worker, uint64_t now_ns, const char **
         *word = "starting";
     else if (worker->life.state != WORKER_RUNNING && !standby)
         *word = "stopping";
+    else if (standby && worker->uncovered.waits)
+        *word = "standing by: the given modules do not cover the queue";
     else if (worker->heartbeat.silent)
         *word = "no claim was answered for 30 s";
     else if (worker->identity.id[0] == '\0' || worker->identity.standby != standby)

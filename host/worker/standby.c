@@ -1,7 +1,8 @@
 /*
  * Standing by: the function is disabled, or the applied manifests give it to other code, so the
  * host keeps a visible row, beats and helps with recovery, but compiles and claims nothing. Once it
- * may work it goes on with a start; once deprecated it ends.
+ * may work it goes on with a start; once deprecated it ends. A host whose queue is not covered
+ * stands by in the same way, but is not ready: uncovered.c decides how long.
  */
 #include "worker/worker_private.h"
 
@@ -48,8 +49,13 @@ static void on_registered(void *ctx, const struct db_status *status,
         return; /* the next tick registers again */
     if (*answer == DB_REGISTERED) {
         registration_take(worker, true);
-        log_info("standby", "standing by until it may start", LOG_QUEUE(worker->queue),
-                 LOG_WORKER(worker->identity.id), LOG_FIELD_TEXT("function", worker->function));
+        log_info("standby",
+                 worker->uncovered.waits ? "standing by, not ready, until the queue is covered"
+                                         : "standing by until it may start",
+                 LOG_QUEUE(worker->queue), LOG_WORKER(worker->identity.id),
+                 LOG_FIELD_TEXT("function", worker->function));
+        if (worker->uncovered.waits)
+            return; /* not ready */
         if (worker->standby.is_explained)
             tell_systemd(worker);
         else
@@ -79,12 +85,26 @@ bool standby_enter(struct worker *worker, const char *why)
         worker->standby.is_awaited = false;
         worker->standby.word[0] = '\0';
     }
+    standby_begin(worker, why);
+    return true;
+}
+
+void standby_begin(struct worker *worker, const char *why)
+{
     lifecycle_set(&worker->life, WORKER_STANDBY, why);
     heartbeat_start(worker);
     maintenance_start(worker);
     if (!worker->identity.standby)
         register_row(worker);
-    return true;
+}
+
+void standby_leave(struct worker *worker, const char *why)
+{
+    worker->standby.is_explained = false;
+    lifecycle_set(&worker->life, WORKER_STARTING, why);
+    worker->startup.step = STARTUP_DEPLOY;
+    worker->startup.module = 0;
+    startup_run(worker);
 }
 
 static void on_fence(void *ctx, const struct db_status *status, const struct db_fence *fence)
@@ -96,15 +116,12 @@ static void on_fence(void *ctx, const struct db_status *status, const struct db_
         !connection_answered(worker, status, "asking whether this host may start"))
         return;
     if (fence->reason != DB_FENCE_NONE) {
+        uncovered_end(worker); /* its operator wants it to stand by now */
         standby_explain(worker, fence);
         tell_systemd(worker);
-        return;
+    } else if (!worker->uncovered.waits) {
+        standby_leave(worker, "the function is enabled");
     }
-    worker->standby.is_explained = false;
-    lifecycle_set(&worker->life, WORKER_STARTING, "the function is enabled");
-    worker->startup.step = STARTUP_DEPLOY;
-    worker->startup.module = 0;
-    startup_run(worker);
 }
 
 void standby_tick(struct worker *worker)

@@ -87,14 +87,36 @@ static void on_deployment(void *ctx, const struct db_status *status,
     next(worker, worker->startup.module < worker->module_count ? STARTUP_DEPLOY : STARTUP_COVERAGE);
 }
 
+/* A mark that cannot be left or read is none: the start ends. */
+static void on_gap_noted(void *ctx, const struct db_status *status, const bool *before)
+{
+    struct worker *worker = ctx;
+
+    if (status->outcome == DB_ERROR && worker->life.state == WORKER_STARTING) {
+        worker->startup.call_is_out = false;
+        uncovered_noted(worker, false);
+    } else if (answered(worker, status, "noting the gap in the coverage")) {
+        uncovered_noted(worker, *before);
+    }
+}
+
+static void note_gap(struct worker *worker)
+{
+    worker->startup.call_is_out = true;
+    db_note_coverage_gap(worker->db, worker->function, worker->queue, worker->info, on_gap_noted,
+                         worker);
+}
+
 static void on_missing(void *ctx, const struct db_status *status, const struct db_coverage *missing)
 {
     struct worker *worker = ctx;
 
     if (!answered(worker, status, "checking the coverage of the queue"))
         return;
-    if (missing->count > 0)
-        startup_report_gap(worker, missing);
+    if (missing->count > 0 && uncovered_may_be_noted(worker, missing))
+        note_gap(worker);
+    else if (missing->count > 0)
+        return;
     else if (worker->settings->check)
         check_end(worker);
     else

@@ -124,7 +124,8 @@ static bool put_missing_pair(struct buf *text, const struct db_coverage_row *row
     return put;
 }
 
-void startup_report_gap(struct worker *worker, const struct db_coverage *missing)
+void startup_report_gap(const struct worker *worker, const struct db_coverage *missing,
+                        char *report, size_t size)
 {
     struct buf text;
     size_t shown = 0;
@@ -134,12 +135,12 @@ void startup_report_gap(struct worker *worker, const struct db_coverage *missing
            put_missing_pair(&text, &missing->rows[shown]))
         shown++;
     put_rest(&text, missing->count, shown);
-    worker_fail(worker, ERROR_CONFIG,
-                "queue %s needs steps that the given modules do not have:%s\n"
-                "Give the modules of these flows too (--plugin, old versions first), or wait until "
-                "they have drained and retire them. Nothing was claimed; pgflowctl coverage %s "
-                "shows the whole list.",
-                worker->queue, text.data, worker->queue);
+    snprintf(report, size,
+             "queue %s needs steps that the given modules do not have:%s\n"
+             "Give the modules of these flows too (--plugin, old versions first), or wait until "
+             "they have drained and retire them. Nothing was claimed; pgflowctl coverage %s "
+             "shows the whole list.",
+             worker->queue, text.data, worker->queue);
     buf_free(&text);
 }
 

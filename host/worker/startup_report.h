@@ -1,11 +1,12 @@
 /*
  * What startup has to tell when the database says no: each names the thing, the value and the
- * remedy, and ends the start.
+ * remedy.
  */
 #ifndef PGFLOW_WORKER_STARTUP_REPORT_H
 #define PGFLOW_WORKER_STARTUP_REPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "db/calls.h"
 
@@ -17,8 +18,9 @@ bool startup_report_schema(struct worker *worker, const struct db_schema_version
 bool startup_report_deployment(struct worker *worker, struct worker_module *module,
                                const struct db_deployment *answer);
 
-/* At most 20 missing pairs with their reasons, and what to do. */
-void startup_report_gap(struct worker *worker, const struct db_coverage *missing);
+/* At most 20 missing pairs with their reasons, and what to do, into `report`. */
+void startup_report_gap(const struct worker *worker, const struct db_coverage *missing,
+                        char *report, size_t size);
 void startup_report_other_queue(struct worker *worker);
 
 #endif

@@ -92,10 +92,11 @@ void worker_close(struct worker *worker)
 
 static bool init_loop(struct worker *worker, struct error *error)
 {
-    uv_timer_t *timers[] = {
-        &worker->startup.retry, &worker->claims.timer,    &worker->results.timer,
-        &worker->reclaim.timer, &worker->heartbeat.timer, &worker->maintenance.timer,
-        &worker->drain_timer,   &worker->lateness,        &worker->watchdog};
+    uv_timer_t *timers[] = {&worker->startup.retry,   &worker->claims.timer,
+                            &worker->results.timer,   &worker->reclaim.timer,
+                            &worker->heartbeat.timer, &worker->maintenance.timer,
+                            &worker->drain_timer,     &worker->lateness,
+                            &worker->watchdog,        &worker->uncovered.timer};
     int failed = uv_loop_init(&worker->loop);
 
     if (failed != 0)

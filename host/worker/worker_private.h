@@ -83,6 +83,14 @@ struct standby {
     char word[LIMIT_LOG_VALUE];  /* the same for /readyz and the status page */
 };
 
+/* The queue needs steps that no given module has: uncovered.c. */
+struct uncovered {
+    bool waits; /* it stands by for that, not ready */
+    uint64_t pause_ms;
+    uv_timer_t timer;
+    char text[LIMIT_ERROR_TEXT]; /* what is missing */
+};
+
 struct claim_loop {
     bool in_flight;
     uint32_t asked;
@@ -188,6 +196,7 @@ struct worker {
     struct identity identity;
     struct activation activation;
     struct standby standby;
+    struct uncovered uncovered;
     struct task_table tasks;
     struct claim_loop claims;
     struct results results;
@@ -259,6 +268,9 @@ void start_banner_show(const struct worker *worker);
 /* standby.c */
 /* False: --exit-if-disabled is given and the worker has failed. */
 bool standby_enter(struct worker *worker, const char *why);
+void standby_begin(struct worker *worker, const char *why);
+/* Goes on with the start. */
+void standby_leave(struct worker *worker, const char *why);
 void standby_tick(struct worker *worker);
 void standby_ask_whether_enabled(struct worker *worker);
 
@@ -266,8 +278,16 @@ void standby_ask_whether_enabled(struct worker *worker);
 void standby_explain(struct worker *worker, const struct db_fence *fence);
 /* Short, for the life cycle's log and --exit-if-disabled. */
 const char *standby_why(enum db_fence_reason reason);
-/* Standing by is what this host is to do: false where its code may never serve. */
+/* Standing by is what this host is to do: false where its code may never serve, and where it does
+ * not cover the queue. */
 bool standby_is_in_order(const struct worker *worker);
+
+/* uncovered.c: the queue needs steps that no given module has */
+/* False: the worker has failed. True: note_coverage_gap is to be asked. */
+bool uncovered_may_be_noted(struct worker *worker, const struct db_coverage *missing);
+/* `before`: an earlier start noted the same gap. */
+void uncovered_noted(struct worker *worker, bool before);
+void uncovered_end(struct worker *worker);
 
 /* claim_loop.c */
 void claim_loop_run(struct worker *worker);

@@ -100,6 +100,12 @@ void db_queue_coverage(struct db *db, const char *queue, db_coverage_done done, 
 void db_missing_coverage(struct db *db, const char *queue, struct db_pairs supported,
                          db_coverage_done done, void *ctx);
 
+typedef void (*db_answer_done)(void *ctx, const struct db_status *status, const bool *result);
+/* A host cannot start for such a gap. True: an earlier start with the same function, queue and
+ * modules said so before. `info`: as for a registration. */
+void db_note_coverage_gap(struct db *db, const char *function, const char *queue, const char *info,
+                          db_answer_done done, void *ctx);
+
 /* ---- Worker ---- */
 
 struct db_registration {

@@ -76,10 +76,9 @@ static void answer_fence(struct call *call, const struct db_status *status, PGre
         done(call->ctx, status, NULL);
         return;
     }
-    int word = PQntuples(result) == 1
-                   ? result_word(result_text(result, 0, 0), fence_words,
-                                 sizeof(fence_words) / sizeof(fence_words[0]))
-                   : -1;
+    int word = PQntuples(result) == 1 ? result_word(result_text(result, 0, 0), fence_words,
+                                                    sizeof(fence_words) / sizeof(fence_words[0]))
+                                      : -1;
     if (word < 0) {
         done(call->ctx, &mismatch, NULL);
         return;
@@ -217,5 +216,26 @@ void db_missing_coverage(struct db *db, const char *queue, struct db_pairs suppo
     struct call *call = call_create(&statement, CALL_SIDE, answer_coverage, (call_done)done, ctx);
     params_text(&call->params, queue);
     calls_put_pairs(&call->params, supported);
+    db_submit(db, call);
+}
+
+static void answer_gap_noted(struct call *call, const struct db_status *status, PGresult *result)
+{
+    db_answer_done done = (db_answer_done)call->done;
+    struct db_status mismatch = result_mismatch(status);
+    bool is_one = result && PQntuples(result) == 1;
+    bool before = is_one && result_bool(result, 0, 0);
+    done(call->ctx, is_one || !result ? status : &mismatch, is_one ? &before : NULL);
+}
+
+void db_note_coverage_gap(struct db *db, const char *function, const char *queue, const char *info,
+                          db_answer_done done, void *ctx)
+{
+    static const struct statement statement = {
+        .sql = "select pgflow.note_coverage_gap($1, $2, $3::jsonb)"};
+    struct call *call = call_create(&statement, CALL_SIDE, answer_gap_noted, (call_done)done, ctx);
+    params_text(&call->params, function);
+    params_text(&call->params, queue);
+    params_text(&call->params, info);
     db_submit(db, call);
 }

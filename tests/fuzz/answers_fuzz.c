@@ -156,6 +156,13 @@ static void on_fence(void *ctx, const struct db_status *status, const struct db_
                           strlen(db_fence_reason_name(fence->reason)) < SIZE_MAX));
 }
 
+static void on_noted(void *ctx, const struct db_status *status, const bool *before)
+{
+    (void)ctx;
+    note(status, before);
+    FUZZ_CHECK(!before || *before || !*before);
+}
+
 static void on_queue_stats(void *ctx, const struct db_status *status,
                            const struct db_queue_stats *stats)
 {
@@ -226,6 +233,9 @@ static void make_call(size_t which, char *text)
         break;
     case 12:
         db_draining_runs(NULL, none, on_drain, NULL);
+        break;
+    case 13:
+        db_note_coverage_gap(NULL, text, text, text, on_noted, NULL);
         break;
     default:
         db_read_and_claim_tasks(NULL, text, 10, 5, text, pairs, DB_CLAIM_BEHIND_RESULTS, on_claim,

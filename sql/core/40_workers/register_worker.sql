@@ -11,6 +11,7 @@
 -- is missing). Only 'registered' changes anything. The same id again replaces its pairs: a
 -- lost answer may be retried.
 --
+-- A working registration takes away the mark of note_coverage_gap for these modules.
 -- A function that nobody tracked is tracked, as 'process'.
 -- Locks: the predecessor's row, this row, then the function row, whose lock makes
 -- a registration and an operator's disable never cross, nor two registrations. The pins
@@ -69,6 +70,11 @@ begin
       admitted_pin = excluded.admitted_pin,
       needs_notify = excluded.needs_notify,
       last_heartbeat_at = greatest(clock_timestamp(), w.last_heartbeat_at);
+  if not standby then
+    -- It covers its queue: a later start that does not is the first one again.
+    delete from pgflow.coverage_gaps g
+    where g.function_name = $3 and g.queue_name = lower($2) and g.modules_digest = pgflow._modules_digest(info);
+  end if;
   perform pgflow._set_pairs(worker_id, case when standby then '{}' else supported end, held);
   return 'registered';
 end

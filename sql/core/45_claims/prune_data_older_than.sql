@@ -1,6 +1,6 @@
 -- Deletes runs that ended longer ago than retention_interval, at most max_runs,
 -- with their states, tasks, archived messages and any live ones left, and worker
--- rows silent for longer. Returns the number of runs deleted: call it until 0.
+-- rows and marks of coverage gaps silent for longer. Returns the number of runs deleted: call it until 0.
 -- Definitions and other flows' messages stay.
 -- Locks: the runs by skip locked, then their states, tasks and messages; worker
 -- rows by skip locked. Errors: 22023, a null or negative interval or max_runs.
@@ -56,6 +56,7 @@ begin
     for update skip locked
   )
   delete from pgflow.workers w using silent where w.worker_id = silent.worker_id;
+  delete from pgflow.coverage_gaps g where g.last_noted_at < cutoff;
   return coalesce(cardinality(doomed), 0);
 end
 $$;

@@ -21,7 +21,7 @@ as $$
     values
       ('ensure_deployment'), ('offer_activation'),
       ('track_worker_function'), ('worker_function_state'), ('worker_fence'), ('register_worker'), ('heartbeat'),
-      ('mark_worker_stopped'),
+      ('mark_worker_stopped'), ('note_coverage_gap'),
       ('queue_coverage'), ('missing_coverage'), ('drain_status'), ('draining_runs'), ('queue_stats'),
       ('queue_tasks'), ('queue_overview'), ('database_metrics'), ('host_status'), ('schema_version'),
       ('claim_tasks'), ('read_and_claim_tasks'), ('finish_tasks'), ('release_tasks'), ('release_tasks_except'),

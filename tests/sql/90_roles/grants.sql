@@ -29,7 +29,7 @@ select is_empty($$ select signature from routine where prokind <> 'f' $$, 'there
 select set_eq(
   $$ select distinct proname::text from execute_grant where role_name = 'pgflow_worker' $$,
   array['ensure_deployment', 'offer_activation', 'track_worker_function', 'worker_function_state', 'worker_fence', 'register_worker', 'heartbeat',
-        'mark_worker_stopped', 'queue_coverage', 'missing_coverage', 'drain_status', 'draining_runs', 'queue_stats',
+        'mark_worker_stopped', 'note_coverage_gap', 'queue_coverage', 'missing_coverage', 'drain_status', 'draining_runs', 'queue_stats',
         'queue_tasks', 'queue_overview', 'database_metrics', 'host_status', 'schema_version',
         'claim_tasks', 'read_and_claim_tasks', 'finish_tasks', 'release_tasks', 'release_tasks_except', 'warm_up', 'begin_rest', 'end_rest', 'maintain'],
   'a worker may call what a host calls, and nothing else');
@@ -42,7 +42,7 @@ select set_eq(
   $$ select proname::text from routine
      where proname !~ '^_'
        and proname not in ('start_flow', 'start_flows', 'start_flow_with_states', 'get_run_with_states',
-             'ensure_deployment', 'offer_activation', 'track_worker_function', 'register_worker', 'heartbeat', 'mark_worker_stopped',
+             'ensure_deployment', 'offer_activation', 'track_worker_function', 'register_worker', 'heartbeat', 'mark_worker_stopped', 'note_coverage_gap',
              'claim_tasks', 'read_and_claim_tasks', 'finish_tasks', 'release_tasks', 'release_tasks_except', 'warm_up', 'begin_rest', 'end_rest', 'maintain') $$,
   'an operator may call the rest, and what shows the system');
 select is_empty(
