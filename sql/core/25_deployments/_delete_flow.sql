@@ -2,7 +2,8 @@
 -- owns. Shared queues lose only this flow's active messages. The alias row is the
 -- caller's affair (its foreign key is deferred).
 -- Locks, in lock order: the flow row for update (starts wait, then find nothing),
--- its runs, its tasks, then messages; the caller holds alias and slug.
+-- its runs, its tasks, the tables of its own queues by name, then messages of the
+-- others; the caller holds alias and slug.
 -- Callers: delete_flow_and_data, _compile.
 create function pgflow._delete_flow(flow pgflow.flows)
 returns void
@@ -24,6 +25,13 @@ begin
   from pgflow.queues q
   where q.owner_flow_slug = flow.flow_slug;
 
+  -- Whole tables before rows of others: maintenance reads queues by name and keeps that until it ends, and it may wait
+  -- for a row. By the spelling that PGMQ has stored.
+  perform pgmq.drop_queue(m.queue_name)
+  from (
+    select x.queue_name from pgmq.meta x where lower(x.queue_name) = any (own_queues) order by lower(x.queue_name)
+  ) m;
+
   perform pgflow._archive(array_agg(t.queue_name), array_agg(t.message_id))
   from pgflow.step_tasks t
   where t.flow_slug = flow.flow_slug
@@ -40,10 +48,9 @@ begin
   delete from pgflow.deps d where d.flow_slug = flow.flow_slug;
   delete from pgflow.steps s where s.flow_slug = flow.flow_slug;
 
-  -- By the spelling that PGMQ has stored.
-  perform pgmq.drop_queue(m.queue_name)
-  from pgmq.meta m
-  where lower(m.queue_name) = any (own_queues);
+  delete from pgflow.lost_messages l
+  where l.lost_id in (
+    select x.lost_id from pgflow.lost_messages x where x.queue_name = any (own_queues) for update skip locked);
   delete from pgflow.queues q where q.owner_flow_slug = flow.flow_slug;
   delete from pgflow.flows f where f.flow_slug = flow.flow_slug;
 end
