@@ -1,8 +1,8 @@
 -- Sends a message for those of these tasks of one queue that are queued and have none there, visible now. Returns
--- whether there was one; null: they could not be sent.
+-- whether there was one; null: they could not be sent. Tasks of runs that have ended are ended instead.
 -- notes: tasks that the caller has locked, in a statement before this one, so that what it sees of them stays.
--- A queue that is gone or refuses the messages is a warning: the notes stay.
--- Locks: none. Callers: _resend_lost.
+-- A queue that is gone has its notes stay until it is back; so has one that refuses the messages, with a warning.
+-- Locks: as _end_strays. Callers: _resend_lost.
 create function pgflow._resend_tasks(queue_name text, notes pgflow.lost_messages[])
 returns boolean
 language plpgsql
@@ -19,6 +19,14 @@ declare
   lost_indexes int[];
   bodies jsonb[];
 begin
+  if to_regclass(format('pgmq.%I', pgmq.format_table_name(queue_name, 'q'))) is null then
+    return null;
+  end if;
+
+  perform pgflow._end_strays(
+    array_agg(n.run_id), array_agg(n.step_slug), array_agg(n.task_index))
+  from unnest(notes) n;
+
   execute format($query$
     select array_agg(t.run_id) as run_ids, array_agg(t.step_slug) as step_slugs,
            array_agg(t.task_index) as task_indexes,

@@ -22,9 +22,14 @@ begin
     from pgflow.step_tasks t
     where t.status = 'started' and t.recover_at <= clock_timestamp()
       and t.requeued_count < 3 and t.queue_name = $1
+      -- Before the limit: tasks that cannot be recovered must not keep out those that can.
+      and exists (select from pgflow.runs r where r.run_id = any (array[t.run_id]) and r.status || '' = 'started')
+      and exists (
+        select from pgflow.step_states ss
+        where ss.run_id = any (array[t.run_id]) and ss.step_slug = t.step_slug and ss.status = 'started')
     order by t.recover_at
     limit at_most
-    for update skip locked
+    for update of t skip locked
   )
   select array_agg(c.run_id) as run_ids, array_agg(c.step_slug) as step_slugs,
          array_agg(c.task_index) as task_indexes

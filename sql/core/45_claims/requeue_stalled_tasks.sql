@@ -3,7 +3,7 @@
 -- back to the queue, at most three times each, at most 1,000 tasks a round, each
 -- queue in a subtransaction: one that raises is reported as a warning and stops
 -- nobody else, and so does one whose message is not to be had within 2 s. It never
--- looks at what the caller can run.
+-- looks at what the caller can run. Tasks whose run or step has ended are ended, too.
 -- Returns the number of tasks requeued.
 -- Callers: maintain, the cron job of existing installations. Locks: runs and
 -- tasks by skip locked, then messages.
@@ -25,6 +25,11 @@ declare
   requeued int := 0;
   in_queue text;
 begin
+  begin
+    perform pgflow._end_stray_tasks(round_limit);
+  exception when others then
+    raise warning 'recovery: tasks of ended runs: % (%)', sqlerrm, sqlstate;
+  end;
   perform pgflow._fail_exhausted(round_limit);
 
   for in_queue in

@@ -1,6 +1,6 @@
 -- A queued task whose message was taken off its queue is sent again within one round, whatever else the queue holds.
 begin;
-select plan(24);
+select plan(25);
 select pgflow_test.chain('f', '{a}'), pgflow_test.chain('g', '{a}');
 select pgflow.register_worker(pgflow_test.w(1), 'f', 'fn', pgflow_test.pairs('f/a'));
 create function pg_temp.claim() returns setof pgflow.claim_row language sql as
@@ -76,6 +76,13 @@ insert into pgflow.lost_messages (queue_name, run_id, step_slug, task_index) val
 select is(pgflow._renew_queues('{f}'), '{}', 'only the queues that are asked for');
 select is(pgflow._renew_queues('{g}'), '{g}', 'another one');
 select is_empty($$ select * from pgflow.lost_messages $$, 'a note of a task that never was is thrown away');
+
+-- A task of a run that has ended is not sent again, but ended.
+select pgflow.start_flow('g', '{}', pgflow_test.w(101));
+update pgflow.runs set status = 'failed', failed_at = clock_timestamp() where run_id = pgflow_test.w(101);
+select pgmq.delete('g', (select message_id from pgflow.step_tasks where run_id = pgflow_test.w(101)));
+select pgflow.maintain();
+select is((select status from pgflow.step_tasks where run_id = pgflow_test.w(101)), 'cancelled', 'the task of an ended run is ended');
 
 -- Without its triggers a queue is compared as a whole, and gets them.
 drop trigger pgflow_taken on pgmq.q_g;

@@ -1,6 +1,6 @@
 -- requeue_stalled_tasks and maintain.
 begin;
-select plan(32);
+select plan(37);
 select pgflow_test.chain('f', '{a,b}');
 select pgflow.register_worker(pgflow_test.w(1), 'f', 'fn', pgflow_test.pairs('f/a', 'f/b'));
 create function pg_temp.claim() returns setof pgflow.claim_row language sql as
@@ -116,6 +116,25 @@ select results_eq($$select outcome, reason from pgflow.read_and_claim_tasks('q',
   'a host that wakes up after that is fenced');
 select is((select is_deprecated from pgflow.heartbeat(pgflow_test.w(11))), true, 'and told at its heartbeat');
 select is((select count(*) from pgflow.workers where function_name in ('fn', 'gn', 'mn')), 3::bigint, 'live workers stay');
+
+-- tasks of ended runs are no candidates, however many they are, and go
+select pgflow.start_flow('m', (select jsonb_agg(i) from generate_series(1, 3500) i), pgflow_test.w(106));
+select count(*) from pgflow.read_and_claim_tasks('m', 5000, 5, pgflow_test.w(3));
+update pgflow.runs set status = 'failed', failed_at = clock_timestamp() where run_id = pgflow_test.w(106);
+update pgflow.step_tasks set recover_at = clock_timestamp() - interval '1 day', requeued_count = (task_index % 2) * 3
+where run_id = pgflow_test.w(106);
+select pgflow.start_flow('g', '{}', pgflow_test.w(107)), pgflow.start_flow('m', '[1]', pgflow_test.w(108));
+select count(*) from pgflow.read_and_claim_tasks('m', 2000, 5, pgflow_test.w(3));
+update pgflow.step_tasks set recover_at = clock_timestamp() where run_id = pgflow_test.w(108);
+select is(pgflow.requeue_stalled_tasks(), 1, 'an honest task behind 3,500 of an ended run is recovered at once');
+select is((select status from pgflow.step_tasks where run_id = pgflow_test.w(108)), 'queued', 'that one');
+select is((select count(*) from pgflow.step_tasks where run_id = pgflow_test.w(106) and status = 'cancelled'), 1000::bigint,
+  'a round ends 1,000 of the others');
+select pgflow.requeue_stalled_tasks(), pgflow.requeue_stalled_tasks(), pgflow.requeue_stalled_tasks();
+select results_eq($$select status, count(*) from pgflow.step_tasks where run_id = pgflow_test.w(106) group by 1$$,
+  $$values ('cancelled', 3500::bigint)$$, 'until none is left');
+select is((select count(*) from pgmq.q_m m join pgflow.step_tasks t on t.queue_name = 'm' and t.message_id = m.msg_id where t.run_id = pgflow_test.w(106)),
+  0::bigint, 'nor a message of theirs');
 
 select * from finish();
 rollback;

@@ -1,0 +1,36 @@
+-- Recovery, on the side: started tasks past their deadline whose run or step has ended go, at most at_most of them a
+-- round, so that no later round reads them again. Returns their number.
+-- Locks: the task rows by skip locked, then their messages. Caller: requeue_stalled_tasks.
+create function pgflow._end_stray_tasks(at_most int)
+returns int
+language plpgsql
+set search_path = ''
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  locked record;
+begin
+  with stray as (
+    select t.run_id, t.step_slug, t.task_index
+    from pgflow.step_tasks t
+    where t.status = 'started' and t.recover_at <= clock_timestamp()
+      and not (
+        exists (select from pgflow.runs r where r.run_id = any (array[t.run_id]) and r.status || '' = 'started')
+        and exists (
+          select from pgflow.step_states ss
+          where ss.run_id = any (array[t.run_id]) and ss.step_slug = t.step_slug
+            and ss.status not in ('completed', 'failed', 'skipped')))
+    order by t.recover_at
+    limit at_most
+    for update of t skip locked
+  )
+  select array_agg(s.run_id) as run_ids, array_agg(s.step_slug) as step_slugs,
+         array_agg(s.task_index) as task_indexes
+  into locked
+  from stray s;
+  return pgflow._end_strays(locked.run_ids, locked.step_slugs, locked.task_indexes);
+end
+$$;
