@@ -118,6 +118,26 @@ def test_a_new_database_goes_back_too_and_up_again(database):
     assert found == fresh, explain(found, fresh)
 
 
+def test_the_triggers_of_queues_come_with_maintenance_and_go_on_the_way_back(old):
+    triggers = "select tgrelid::regclass::text, tgname::text from pg_trigger where tgname ~ '^pgflow_' order by 1, 2"
+    old.run("select pgflow.create_flow('f'), pgflow.add_step('f', 'a')")
+    old.run("select pgflow.start_flow('f', '{}')")
+    old.run("select pgmq.purge_queue('f')")
+    old.run("select pgmq.send('f', '{}')")
+    migrate(old)
+
+    old.run("select pgflow.maintain()")
+    watched = old.run(triggers)
+    healed = old.run("select count(*) from pgflow.step_tasks t join pgmq.q_f m on m.msg_id = t.message_id")
+    down = migrate(old, "--down")
+
+    assert watched == [("pgmq.q_f", "pgflow_purged"), ("pgmq.q_f", "pgflow_taken")]
+    assert healed == [(1,)]
+    assert (down.returncode, down.stderr) == (0, "")
+    assert old.run(triggers) == []
+    assert old.run("select pgmq.purge_queue('f')") == [(2,)]
+
+
 def test_json_tells_both_versions(old):
     assert json.loads(migrate(old, "--json").stdout) == {"before": 1, "after": 2, "program": 2}
     assert json.loads(migrate(old, "--down", "--json").stdout) == {"before": 2, "after": 1, "program": 2}
