@@ -8,7 +8,7 @@
 -- A sequence begun anew has given no id yet (is_called), which pg_sequence_last_value cannot tell from none at all.
 -- `setval` takes no lock that a sender would wait for. A rollback (of --check) leaves it done, and that is harmless:
 -- the other signs stay.
--- Returns whether its ids were moved. Locks: as _note_lost_tasks. Errors: 42P01, the queue is gone.
+-- Returns whether its ids were moved. Locks: the queue's table against a drop, then as _note_lost_tasks. Errors: 42P01, the queue is gone.
 -- Callers: _renew_queues.
 create function pgflow._renew_queue(queue_name text)
 returns boolean
@@ -22,6 +22,8 @@ declare
   given_id bigint;
   is_emptied boolean;
 begin
+  -- The table before its sequence, as a drop takes them.
+  execute format('lock table pgmq.%I in access share mode', qtable);
   -- One statement, one snapshot: a task and its message come and go together. The newest ids are the living ones.
   execute format(
     'select s.last_value - (not s.is_called)::int,'

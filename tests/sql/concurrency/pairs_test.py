@@ -188,5 +188,5 @@ def test_a_call_and_any_other_at_once(database, sql, first):
         for thread in threads:
             thread.join()
         prepare(sql)
-        assert errors == []
+        assert not errors, errors[0]
         assert sql.run("select * from pgflow.lost_tasks()") == [], f"after {first.__name__} and {second.__name__}"
