@@ -34,9 +34,9 @@ static bool write_all(int fd, const char *text, size_t size)
 }
 
 /* Keeps stdout for the answer and gives the module stderr in its place. */
-static int take_stdout(struct error *error)
+static int take_stdout(const struct runner_options *options, struct error *error)
 {
-    int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, RUNNER_FD_SOCKET);
+    int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, runner_first_fd(options));
 
     if (fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
         error_set(error, ERROR_INTERNAL, "stdout: %s", strerror(errno));
@@ -63,15 +63,27 @@ static bool print_descriptor(int fd, const struct descriptor *descriptor, struct
     return ok;
 }
 
+/* What whoever started us left open. */
+static void close_strays(const struct runner_options *options, int out)
+{
+    int first = runner_first_fd(options);
+
+    close_range(RUNNER_FD_SOCKET, RUNNER_FD_PARTS - 1, 0);
+    if (out > first)
+        close_range((unsigned)first, (unsigned)out - 1, 0);
+}
+
 int inspect_module(const struct runner_options *options)
 {
     struct descriptor *descriptor = NULL;
     struct error error = {0};
-    int out = take_stdout(&error);
+    int out = take_stdout(options, &error);
     bool ok = out >= 0 && sandbox_enter(options, out + 1, &error);
 
-    if (ok)
+    if (ok) {
+        close_strays(options, out);
         descriptor = module_load(options, &error);
+    }
     ok = descriptor != NULL && print_descriptor(out, descriptor, &error);
     descriptor_free(descriptor);
     if (!ok && !write_all(out < 0 ? STDERR_FILENO : out, error.text, strlen(error.text)))

@@ -14,6 +14,7 @@ enum option_id {
     OPTION_INSPECT = 1,
     OPTION_RUN,
     OPTION_PRELOAD,
+    OPTION_SEALED,
     OPTION_PARENT,
     OPTION_MAX_PAYLOAD,
     OPTION_MEMORY,
@@ -28,6 +29,7 @@ static const struct option long_options[] = {
     {"inspect", required_argument, NULL, OPTION_INSPECT},
     {"run", required_argument, NULL, OPTION_RUN},
     {"preload", required_argument, NULL, OPTION_PRELOAD},
+    {"sealed", no_argument, NULL, OPTION_SEALED},
     {"parent", required_argument, NULL, OPTION_PARENT},
     {"max-payload", required_argument, NULL, OPTION_MAX_PAYLOAD},
     {"memory", required_argument, NULL, OPTION_MEMORY},
@@ -67,8 +69,8 @@ static bool set_module(struct runner_options *options, enum runner_mode mode, st
 
 static bool add_preload(struct runner_options *options, struct error *error)
 {
-    if (options->preload_count == RUNNER_PRELOADS)
-        return error_set(error, ERROR_USAGE, "more than %d --preload", RUNNER_PRELOADS);
+    if (options->preload_count == RUNNER_LIBRARIES)
+        return error_set(error, ERROR_USAGE, "more than %d --preload", RUNNER_LIBRARIES);
     options->preload[options->preload_count++] = optarg;
     return true;
 }
@@ -110,6 +112,9 @@ static bool apply_option(struct runner_options *options, int id, struct error *e
         return set_module(options, RUNNER_RUN, error);
     case OPTION_PRELOAD:
         return add_preload(options, error);
+    case OPTION_SEALED:
+        options->sealed = true;
+        return true;
     case OPTION_CORE:
         options->core = true;
         return true;

@@ -7,24 +7,21 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "wire/runner_fds.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
-
-/* Descriptors that the host hands to `--run`. */
-enum { RUNNER_FD_SOCKET = 3, RUNNER_FD_PAGE = 4, RUNNER_FD_FIRST_FREE = 5 };
-
-/* $ORIGIN dependencies that one module may have. */
-enum { RUNNER_PRELOADS = 64 };
 
 enum runner_mode { RUNNER_INSPECT, RUNNER_RUN };
 
 struct runner_options {
     enum runner_mode mode;
     const char *module;
-    const char *preload[RUNNER_PRELOADS]; /* loaded before the module, in order */
+    const char *preload[RUNNER_LIBRARIES]; /* loaded before the module, in order */
     size_t preload_count;
+    bool sealed;  /* the bytes of the module and the preloads are at RUNNER_FD_PARTS and after; the
+                     paths are where debuggers find them */
     pid_t parent; /* 0: not checked */
     size_t max_payload;
     size_t memory;            /* bytes of address space; 0: no limit */
@@ -34,6 +31,12 @@ struct runner_options {
     uid_t uid; /* (uid_t)-1: stays */
     gid_t gid;
 };
+
+/* The first descriptor that nobody hands over. */
+static inline int runner_first_fd(const struct runner_options *options)
+{
+    return RUNNER_FD_PARTS + (options->sealed ? 1 + (int)options->preload_count : 0);
+}
 
 /* To stdout. */
 void runner_options_print_help(void);

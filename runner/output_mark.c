@@ -28,8 +28,8 @@ bool output_mark_init(const struct cancel_page *the_page, struct error *error)
 {
     page = the_page;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    pipes[0].fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, RUNNER_FD_FIRST_FREE);
-    pipes[1].fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, RUNNER_FD_FIRST_FREE);
+    pipes[0].fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, RUNNER_FD_PARTS);
+    pipes[1].fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, RUNNER_FD_PARTS);
     if (pipes[0].fd < 0 || pipes[1].fd < 0)
         return error_set(error, ERROR_INTERNAL, "stdout and stderr: %s", strerror(errno));
     return true;

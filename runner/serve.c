@@ -299,7 +299,8 @@ int serve_module(const struct runner_options *options)
 
     server.options = options;
     server.pid = getpid();
-    if (!sandbox_enter(options, RUNNER_FD_FIRST_FREE, &error) || !start_server(&server, &error)) {
+    if (!sandbox_enter(options, runner_first_fd(options), &error) ||
+        !start_server(&server, &error)) {
         output_flush();
         send_frame(FRAME_FAILED, 0, NULL, 0, error.text, strlen(error.text));
         return error.code;

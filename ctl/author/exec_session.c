@@ -45,6 +45,7 @@ bool exec_module_open(struct exec_module *module, const char *path, const char *
     struct module_store_config config = {.handler_uid = (uid_t)-1,
                                          .handler_gid = (gid_t)-1,
                                          .allow_writable = true, /* the author's own file */
+                                         .without_copies = true,
                                          .pass_env = pass_env};
 
     *module = (struct exec_module){.runner_program = runner_program_open(NULL, error)};

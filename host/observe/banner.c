@@ -41,7 +41,8 @@ static void show_pretty_host(const struct banner_host *host)
                host->listens ? "" : " (polling only)");
     buf_printf(&text, "  handlers   %d at once, claims of up to %d\n", host->concurrency,
                host->batch_size);
-    buf_printf(&text, "  modules    copies in %s\n", host->module_dir);
+    if (host->module_dir != NULL)
+        buf_printf(&text, "  modules    copies for debuggers in %s\n", host->module_dir);
     write_block(&text);
 }
 

@@ -10,9 +10,9 @@
 
 struct banner_host {
     const char *version, *queue, *function;
-    const char *worker_id; /* NULL: not registered (--check) */
-    const char *database;  /* a label without credentials */
-    const char *module_dir;
+    const char *worker_id;  /* NULL: not registered (--check) */
+    const char *database;   /* a label without credentials */
+    const char *module_dir; /* NULL: no copies for debuggers */
     int concurrency, batch_size;
     bool listens;
 };

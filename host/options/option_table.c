@@ -134,7 +134,7 @@ const struct option_spec option_table[] = {
     {.name = "module-dir",
      TEXT(module_dir),
      .value_name = "DIR",
-     .help = "Where private copies of the modules are kept (default: $STATE_DIRECTORY, "
+     .help = "Where copies of the modules are kept for debuggers (default: $STATE_DIRECTORY, "
              "$XDG_CACHE_HOME/pgflow, a private folder in TMPDIR)."},
     {.name = "allow-writable-plugins",
      SWITCH(allow_writable_plugins),

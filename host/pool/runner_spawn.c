@@ -1,9 +1,12 @@
 /*
  * A runner's birth, and the closing of what it had. The child inherits the
- * socket, both pipes and the cancel page, and nothing else of ours.
+ * socket, both pipes, the cancel page and the sealed bytes of its module, and
+ * nothing else of ours.
  */
 #include "module/runner_command.h"
+#include "module/sealed_file.h"
 #include "pool/pool_internal.h"
+#include "wire/runner_fds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SOCKET_BUFFER = 1024 * 1024 };
@@ -98,15 +100,18 @@ static bool open_ends(struct ends *ends, struct cancel_page **page, struct error
 static void make_command(struct runner_command *command, const struct pool_module *module)
 {
     const struct pool_config *config = &module->pool->config;
+    size_t count;
+    const struct module_part *parts = module_file_parts(module->file, &count);
 
     if (config->under != NULL)
         runner_command_init_under(command, config->runner_program, config->under);
     else
         runner_command_init(command, config->runner_program);
-    runner_command_add(command, "--run");
-    runner_command_add(command, module_file_copy_path(module->file));
-    runner_command_add_common(command, module_file_dependencies(module->file), config->handler_uid,
-                              config->handler_gid);
+    runner_command_add_parts(command, "--run", parts, count);
+    /* A tool around the runner reads symbols of files only: it gets those that the author has. */
+    if (config->under == NULL)
+        runner_command_add(command, "--sealed");
+    runner_command_add_common(command, config->handler_uid, config->handler_gid);
     runner_command_add_number(command, "--max-payload", config->max_payload);
     runner_command_add_number(command, "--memory", config->handler_memory);
     if (config->handler_files > 0)
@@ -115,24 +120,34 @@ static void make_command(struct runner_command *command, const struct pool_modul
         runner_command_add(command, "--core");
 }
 
+static void inherit(uv_process_options_t *options, int fd)
+{
+    options->stdio[options->stdio_count++] =
+        (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = fd};
+}
+
 static int spawn_process(struct runner *runner, const struct ends *ends,
                          const struct runner_command *command)
 {
-    uv_stdio_container_t stdio[] = {
-        {.flags = UV_IGNORE},
-        {.flags = UV_INHERIT_FD, .data.fd = ends->out[1]},
-        {.flags = UV_INHERIT_FD, .data.fd = ends->err[1]},
-        {.flags = UV_INHERIT_FD, .data.fd = ends->socket[1]},
-        {.flags = UV_INHERIT_FD, .data.fd = ends->page},
-    };
+    uv_stdio_container_t stdio[RUNNER_FD_ABOVE_ALL] = {{.flags = UV_IGNORE}};
     uv_process_options_t options = {.exit_cb = runner_on_exit,
                                     .file = command->program,
                                     .args = (char **)(uintptr_t)command->arguments,
                                     .env = runner->pool->environment,
                                     .flags = UV_PROCESS_DETACHED, /* a session of its own */
-                                    .stdio_count = sizeof stdio / sizeof stdio[0],
+                                    .stdio_count = 1,
                                     .stdio = stdio};
+    size_t count;
+    const struct module_part *parts = module_file_parts(runner->module->file, &count);
 
+    inherit(&options, ends->out[1]);
+    inherit(&options, ends->err[1]);
+    inherit(&options, ends->socket[1]);
+    inherit(&options, ends->page);
+    for (size_t i = 0; i < count; i++) {
+        sealed_file_let_read(parts[i].fd);
+        inherit(&options, parts[i].fd);
+    }
     return uv_spawn(runner->pool->config.loop, &runner->process, &options);
 }
 
@@ -229,19 +244,6 @@ static struct runner *give_up(struct runner *runner, struct ends *ends)
     return NULL;
 }
 
-/* Else the loader's words would be about a path that the operator never gave. */
-static bool check_copy(const struct pool_module *module, struct error *error)
-{
-    const char *path = module_file_copy_path(module->file);
-    struct stat about;
-
-    return stat(path, &about) == 0 || errno != ENOENT ||
-           error_set(error, ERROR_CONFIG,
-                     "the private copy '%s' was removed: restart the host, and keep it with "
-                     "--module-dir where nothing cleans up",
-                     path);
-}
-
 struct runner *runner_spawn(struct pool_module *module, struct error *error)
 {
     struct runner *runner = NULL;
@@ -249,8 +251,6 @@ struct runner *runner_spawn(struct pool_module *module, struct error *error)
     struct ends ends;
     int failed;
 
-    if (!check_copy(module, error))
-        return NULL;
     runner = calloc(1, sizeof *runner);
     if (runner == NULL) {
         error_out_of_memory(error);

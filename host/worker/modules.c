@@ -129,6 +129,17 @@ static bool make_pairs(struct worker *worker, struct error *error)
     return true;
 }
 
+/* Runners do not need the copies. */
+static void log_copies(const struct worker *worker)
+{
+    const char *trouble = module_store_trouble(worker->store);
+
+    if (trouble[0] != '\0')
+        log_warn("no_module_copy",
+                 "a copy of a module for debuggers was not made; work goes on without it",
+                 LOG_QUEUE(worker->queue), LOG_ERROR(trouble));
+}
+
 bool modules_load(struct worker *worker, struct error *error)
 {
     const struct settings_list *plugins = &worker->settings->plugins;
@@ -141,7 +152,10 @@ bool modules_load(struct worker *worker, struct error *error)
     for (size_t i = 0; i < plugins->count; i++)
         if (!load_module(worker, plugins->items[i], error))
             return false;
-    return bind_queue(worker, error) && make_pairs(worker, error);
+    if (!bind_queue(worker, error) || !make_pairs(worker, error))
+        return false;
+    log_copies(worker);
+    return true;
 }
 
 void modules_unload(struct worker *worker)

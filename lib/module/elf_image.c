@@ -131,23 +131,54 @@ static const char *get_string(const struct elf_image *image, uint64_t table, uin
     return (const char *)image->data + table + at;
 }
 
+static void take_needed(struct elf_image *image, const char *text)
+{
+    if (text != NULL && image->needed_count < ELF_NEEDED)
+        image->needed[image->needed_count++] = text;
+    else
+        image->needs_unread = true;
+}
+
 static void take_entry(struct elf_image *image, const ElfW(Dyn) * entry, uint64_t strings)
 {
-    const char *text = get_string(image, strings, entry->d_un.d_val);
+    switch (entry->d_tag) {
+    case DT_NEEDED:
+        take_needed(image, get_string(image, strings, entry->d_un.d_val));
+        break;
+    case DT_RPATH:
+        image->rpath = get_string(image, strings, entry->d_un.d_val);
+        break;
+    case DT_RUNPATH:
+        image->runpath = get_string(image, strings, entry->d_un.d_val);
+        break;
+    case DT_SONAME:
+        image->soname = get_string(image, strings, entry->d_un.d_val);
+        break;
+    default:
+        break;
+    }
+}
 
-    if (text == NULL)
-        return;
-    if (entry->d_tag == DT_NEEDED && image->needed_count < ELF_NEEDED)
-        image->needed[image->needed_count++] = text;
-    else if (entry->d_tag == DT_RUNPATH || (entry->d_tag == DT_RPATH && image->run_path == NULL))
-        image->run_path = text;
+/* The loader stops at DT_NULL. */
+static size_t count_entries(const unsigned char *at, size_t most)
+{
+    ElfW(Dyn) entry;
+    size_t count = 0;
+
+    while (count < most) {
+        memcpy(&entry, at + count * sizeof entry, sizeof entry);
+        if (entry.d_tag == DT_NULL)
+            break;
+        count++;
+    }
+    return count;
 }
 
 static void read_dynamic(struct elf_image *image, const ElfW(Ehdr) * header,
                          const ElfW(Phdr) * program)
 {
-    size_t count = program->p_filesz / sizeof(ElfW(Dyn));
     const unsigned char *at = image->data + program->p_offset;
+    size_t count = count_entries(at, program->p_filesz / sizeof(ElfW(Dyn)));
     uint64_t strings = 0;
     ElfW(Dyn) entry;
 

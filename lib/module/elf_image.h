@@ -19,7 +19,10 @@ struct elf_image {
     char build_id[2 * ELF_BUILD_ID_BYTES + 1]; /* hex; "" without one */
     const char *needed[ELF_NEEDED];            /* DT_NEEDED, borrowed from the bytes */
     size_t needed_count;
-    const char *run_path; /* DT_RUNPATH, else DT_RPATH; borrowed; NULL: none */
+    bool needs_unread;   /* there are more, or such that are no texts of this file */
+    const char *rpath;   /* DT_RPATH; borrowed, as all that follows; NULL: none */
+    const char *runpath; /* DT_RUNPATH: DT_RPATH counts for nothing beside it */
+    const char *soname;
 };
 
 /* The bytes are borrowed while the image is used. Errors (ERROR_CONFIG): not

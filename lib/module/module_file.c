@@ -1,15 +1,12 @@
 /*
- * One module: from a path to an inspected private copy; see module_file.h.
+ * One module: from a path to inspected, sealed bytes; see module_file.h.
  */
 #include "module/module_file.h"
 
-#include "base/buf.h"
 #include "module/module_inspect.h"
-#include "module/module_needs.h"
+#include "module/module_parts.h"
 #include "module/module_store.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,127 +17,74 @@ struct module_file {
     struct module_store *store;
     char *path;      /* as given */
     char *open_path; /* never a bare name */
-    char *copy_path;
-    char *libraries[LIMIT_MODULE_LIBRARIES + 1]; /* copies, NULL-terminated */
+    struct module_parts parts;
     char sha256[DIGEST_HEX + 1];
     char build_id[2 * ELF_BUILD_ID_BYTES + 1];
     char *descriptor;
     size_t descriptor_size;
-    int lock; /* descriptor of the copy's folder */
     dev_t device;
     ino_t inode;
     struct stat seen; /* of the source, when it was last looked at */
     bool seen_missing;
 };
 
-/* What stands behind a module while it is opened. */
-struct opening {
-    struct module_bytes bytes;
-    struct module_needs needs;
-    char copy_digest[DIGEST_HEX + 1];
-};
-
-/* The copy's name: of the module alone, or of all files when it brings some. */
-static bool compute_copy_digest(struct opening *opening, const char *sha256, struct error *error)
+static bool read_source(struct module_file *file, struct module_source *source, struct error *error)
 {
-    struct buf list;
-    char hex[DIGEST_HEX + 1];
-    bool ok = true;
+    bool check_owner = !file->store->config.allow_writable;
 
-    if (opening->needs.count == 0) {
-        memcpy(opening->copy_digest, sha256, sizeof opening->copy_digest);
-        return true;
-    }
-    buf_init(&list, LIMIT_MIB);
-    buf_printf(&list, "%s\n", sha256);
-    for (size_t i = 0; i < opening->needs.count && ok; i++) {
-        const struct module_library *library = &opening->needs.items[i];
-
-        ok = digest_of(library->bytes.data, library->bytes.size, hex, error);
-        buf_printf(&list, "%s %s\n", hex, library->name);
-    }
-    ok = ok && (buf_ok(&list) || error_out_of_memory(error)) &&
-         digest_of(list.data, list.size, opening->copy_digest, error);
-    buf_free(&list);
-    return ok;
-}
-
-static bool read_source(struct module_file *file, struct opening *opening, struct error *error)
-{
-    bool check = !file->store->config.allow_writable;
-    struct elf_image image;
-
-    if (!module_bytes_open(&opening->bytes, file->open_path, error) ||
-        (check && !module_bytes_check_owner(&opening->bytes, error)) ||
-        !elf_image_read(&image, opening->bytes.data, opening->bytes.size, error) ||
-        !digest_of(opening->bytes.data, opening->bytes.size, file->sha256, error) ||
-        !module_needs_read(&opening->needs, &opening->bytes, check, error) ||
-        !compute_copy_digest(opening, file->sha256, error))
+    if (!module_source_read(source, file->open_path, check_owner, error) ||
+        !digest_of(source->bytes.data, source->bytes.size, file->sha256, error))
         return false;
-    memcpy(file->build_id, image.build_id, sizeof file->build_id);
-    file->device = opening->bytes.about.st_dev;
-    file->inode = opening->bytes.about.st_ino;
-    file->seen = opening->bytes.about;
+    memcpy(file->build_id, source->image.build_id, sizeof file->build_id);
+    file->device = source->bytes.about.st_dev;
+    file->inode = source->bytes.about.st_ino;
+    file->seen = source->bytes.about;
     return true;
 }
 
-static bool make_path(char **out, const struct module_store *store, const char *digest,
-                      const char *name, struct error *error)
+static void keep_copy(struct module_file *file, size_t place, const char *build_id,
+                      const char *name, const struct module_bytes *bytes)
 {
-    if (asprintf(out, "%s/%s/%s", module_store_folder(store), digest, name) >= 0)
-        return true;
-    *out = NULL;
-    return error_out_of_memory(error);
+    char *path = module_store_keep(file->store, build_id, name, bytes);
+
+    if (path != NULL)
+        module_part_rename(&file->parts.items[place], path);
 }
 
-static bool copy_files(struct module_file *file, struct opening *opening, struct error *error)
+/* What fails here costs nothing but symbols. */
+static void keep_copies(struct module_file *file, const struct module_source *source)
 {
-    struct store_item items[LIMIT_MODULE_LIBRARIES + 1];
-    const char *slash = strrchr(file->open_path, '/');
-    const char *name = slash + 1;
-    bool ok = make_path(&file->copy_path, file->store, opening->copy_digest, name, error);
+    keep_copy(file, 0, file->build_id, strrchr(file->open_path, '/') + 1, &source->bytes);
+    for (size_t i = 0; i < source->needs.count; i++) {
+        const struct module_library *library = &source->needs.items[i];
+        struct elf_image image;
 
-    items[0] = (struct store_item){.name = name, .bytes = &opening->bytes};
-    for (size_t i = 0; i < opening->needs.count && ok; i++) {
-        struct module_library *library = &opening->needs.items[i];
-
-        items[i + 1] = (struct store_item){.name = library->name, .bytes = &library->bytes};
-        ok =
-            make_path(&file->libraries[i], file->store, opening->copy_digest, library->name, error);
+        if (elf_image_read(&image, library->bytes.data, library->bytes.size, NULL))
+            keep_copy(file, i + 1, image.build_id, library->name, &library->bytes);
     }
-    if (!ok)
-        return false;
-    file->lock = module_store_install(file->store, opening->copy_digest, items,
-                                      opening->needs.count + 1, error);
-    return file->lock >= 0;
 }
 
-static bool inspect_copy(struct module_file *file, struct error *error)
+static bool inspect(struct module_file *file, struct error *error)
 {
     const struct module_store_config *config = &file->store->config;
     struct module_inspect_request request = {.runner_program = config->runner_program,
-                                             .path = file->copy_path,
-                                             .dependencies = module_file_dependencies(file),
+                                             .parts = file->parts.items,
+                                             .count = file->parts.count,
                                              .uid = config->handler_uid,
                                              .gid = config->handler_gid,
                                              .pass_env = config->pass_env,
                                              .stop = config->stop};
 
-    file->descriptor = module_inspect_file(&request, &file->descriptor_size, error);
-    if (file->descriptor != NULL)
-        return true;
-    if (config->handler_uid != (uid_t)-1 && strstr(error->text, "Permission denied") != NULL)
-        error_set(error, error->code,
-                  "%s (user %u of --handler-user must be able to read '%s': open its folders, or "
-                  "choose another with --module-dir)",
-                  error->text, config->handler_uid, file->copy_path);
-    return false;
+    file->descriptor = module_inspect_parts(&request, &file->descriptor_size, error);
+    return file->descriptor != NULL;
 }
 
-static bool open_parts(struct module_file *file, struct opening *opening, struct error *error)
+static bool open_parts(struct module_file *file, struct module_source *source, struct error *error)
 {
-    return read_source(file, opening, error) && copy_files(file, opening, error) &&
-           inspect_copy(file, error);
+    if (!read_source(file, source, error) || !module_parts_take(&file->parts, source, error))
+        return false;
+    keep_copies(file, source);
+    return inspect(file, error);
 }
 
 /* Only a path, never a name that the loader would look for in its folders. */
@@ -157,25 +101,22 @@ struct module_file *module_file_open(struct module_store *store, const char *pat
                                      struct error *error)
 {
     struct module_file *file = calloc(1, sizeof *file);
-    struct opening *opening = calloc(1, sizeof *opening);
-    bool ok = file != NULL && opening != NULL;
+    struct module_source *source = calloc(1, sizeof *source);
+    bool ok = file != NULL && source != NULL;
 
     if (ok) {
         file->store = store;
-        file->lock = -1;
         file->path = strdup(path);
         file->open_path = make_open_path(path);
         ok = file->path != NULL && file->open_path != NULL;
     }
     if (!ok)
         error_out_of_memory(error);
-    else if (!open_parts(file, opening, error))
+    else if (!open_parts(file, source, error))
         ok = error_wrap(error, "%s", path);
-    if (opening != NULL) {
-        module_bytes_close(&opening->bytes);
-        module_needs_free(&opening->needs);
-        free(opening);
-    }
+    if (source != NULL)
+        module_source_close(source);
+    free(source);
     if (!ok) {
         module_file_close(file);
         return NULL;
@@ -187,13 +128,9 @@ void module_file_close(struct module_file *file)
 {
     if (file == NULL)
         return;
-    if (file->lock >= 0)
-        close(file->lock);
-    for (size_t i = 0; i < LIMIT_MODULE_LIBRARIES; i++)
-        free(file->libraries[i]);
+    module_parts_free(&file->parts);
     free(file->path);
     free(file->open_path);
-    free(file->copy_path);
     free(file->descriptor);
     free(file);
 }
@@ -201,11 +138,6 @@ void module_file_close(struct module_file *file)
 const char *module_file_path(const struct module_file *file)
 {
     return file->path;
-}
-
-const char *module_file_copy_path(const struct module_file *file)
-{
-    return file->copy_path;
 }
 
 const char *module_file_sha256(const struct module_file *file)
@@ -225,9 +157,10 @@ const char *module_file_descriptor(const struct module_file *file, size_t *size)
     return file->descriptor;
 }
 
-const char *const *module_file_dependencies(const struct module_file *file)
+const struct module_part *module_file_parts(const struct module_file *file, size_t *count)
 {
-    return (const char *const *)file->libraries;
+    *count = file->parts.count;
+    return file->parts.items;
 }
 
 bool module_file_same(const struct module_file *a, const struct module_file *b)
@@ -258,6 +191,8 @@ bool module_file_changed(struct module_file *file)
 {
     struct stat now;
 
+    for (size_t i = 0; i < file->parts.count; i++)
+        module_store_touch(file->store, file->parts.items[i].path);
     if (stat(file->open_path, &now) != 0) {
         bool news = !file->seen_missing;
 

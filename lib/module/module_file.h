@@ -3,17 +3,16 @@
  * startup before any change to the database; a bad module is an error that
  * names the file, what is wrong, and the remedy.
  *
- * Data flow: path as given -> one open descriptor -> checks (regular file, owner
- * and write bits, ELF whole) -> all its bytes, hashed while they are copied to
- * <module-dir>/<digest>/<file>, read-only, with the $ORIGIN dependencies beside
- * it -> a throw-away runner maps the copy and prints the descriptor as JSON.
- * From then on only the copy is loaded: what was inspected is what runs, also
- * when the source file is overwritten or removed. The copy stays locked (shared
- * flock on its folder) while this host lives; whoever opens the store removes
- * the folders that nobody locks.
+ * Data flow: path as given -> one open descriptor -> all its bytes into a file
+ * in memory, sealed -> checks of those bytes (owner and write bits of the file,
+ * ELF whole), their digest; each library that it brings along likewise -> a
+ * throw-away runner gets the sealed files as descriptors, maps them and prints
+ * the descriptor as JSON. Every later runner gets the same descriptors: what was
+ * inspected is what runs, whatever becomes of the source file, of a folder, or
+ * by whose hand. A copy on disk is for debuggers alone (module_store.h).
  */
-#ifndef PGFLOW_MODULE_MODULE_FILE_H
-#define PGFLOW_MODULE_MODULE_FILE_H
+#ifndef PGFLOW_MODULE_FILE_H
+#define PGFLOW_MODULE_FILE_H
 
 #include "base/error.h"
 
@@ -27,12 +26,12 @@
  */
 
 /* `path` NULL: beside the running binary, in the libexec folder next to it, then in that of
- * the configured installation. The descriptor (close-on-exec, number >= 64) is the caller's;
- * -1 and an error when there is none. */
+ * the configured installation. The descriptor (close-on-exec, RUNNER_FD_ABOVE_ALL or more) is the
+ * caller's; -1 and an error when there is none. */
 int runner_program_open(const char *path, struct error *error) MUST_CHECK;
 
 /*
- * The folder with the private copies.
+ * How modules are opened, and the folder of the copies for debuggers.
  */
 struct module_store;
 
@@ -46,50 +45,58 @@ struct module_stop {
 };
 
 struct module_store_config {
-    const char *folder;          /* --module-dir; NULL: $STATE_DIRECTORY, $XDG_CACHE_HOME/pgflow,
-                                    a folder of ours in TMPDIR; borrowed during the call */
-    int runner_program;          /* from runner_program_open; borrowed while the store lives */
-    uid_t handler_uid;           /* --handler-user: who must be able to read the copies; */
-    gid_t handler_gid;           /* (uid_t)-1, (gid_t)-1: the host's own user */
+    const char *folder;  /* --module-dir; NULL: $STATE_DIRECTORY, $XDG_CACHE_HOME/pgflow,
+                            a folder of ours in TMPDIR; borrowed during the call */
+    bool without_copies; /* the sources are at hand */
+    int runner_program;  /* from runner_program_open; borrowed while the store lives */
+    uid_t handler_uid;   /* --handler-user; (uid_t)-1, (gid_t)-1: the host's own user */
+    gid_t handler_gid;
     bool allow_writable;         /* --allow-writable-plugins */
     const char *const *pass_env; /* --pass-env names, NULL-terminated, may be NULL; borrowed
                                     while the store lives */
     struct module_stop stop;
 };
 
-/* Makes the folder if needed, refuses one on a noexec mount (names it and
- * --module-dir), and removes copies that no running host uses. NULL: error. */
+/* Makes the folder if needed, and removes copies that no host has used for a week. A folder that
+ * cannot be used is an error (NULL) when it was asked for; else there are no copies, and
+ * module_store_trouble() says why. */
 struct module_store *module_store_open(const struct module_store_config *config,
                                        struct error *error) MUST_CHECK;
 /* After the last module_file_close. Takes NULL. */
 void module_store_close(struct module_store *store);
-/* Absolute path, for the banner and messages. */
+/* Absolute path, for the banner and messages. NULL: no copies are kept. */
 const char *module_store_folder(const struct module_store *store);
+/* Why there are none, or why the last one was not made; "": no trouble. */
+const char *module_store_trouble(const struct module_store *store);
 
 /*
  * One module.
  */
 struct module_file;
 
-/* All of it: check, copy, inspect. `path` without a slash is in the current
+/* All of it: seal, check, inspect. `path` without a slash is in the current
  * folder ("flow.so" means "./flow.so"); nothing is searched. NULL: error, which
  * begins with the path as given. The caller owns the result; the store outlives
  * it. Blocks at most 10 s for the throw-away runner, or until the store's `stop`. */
 struct module_file *module_file_open(struct module_store *store, const char *path,
                                      struct error *error) MUST_CHECK;
-/* Unlocks the copy (it is kept for the next start). Takes NULL. */
+/* Takes NULL. */
 void module_file_close(struct module_file *file);
 
 /* All borrowed until module_file_close. */
-const char *module_file_path(const struct module_file *file);      /* as given */
-const char *module_file_copy_path(const struct module_file *file); /* what runners load */
-const char *module_file_sha256(const struct module_file *file);    /* 64 hex digits: of the file */
-const char *module_file_build_id(const struct module_file *file);  /* hex; "" when it has none */
+const char *module_file_path(const struct module_file *file);     /* as given */
+const char *module_file_sha256(const struct module_file *file);   /* 64 hex digits: of the file */
+const char *module_file_build_id(const struct module_file *file); /* hex; "" when it has none */
 /* The descriptor as JSON text (runner/descriptor_json.h says its shape). */
 const char *module_file_descriptor(const struct module_file *file, size_t *size);
-/* Private copies of its $ORIGIN dependencies, each after those that it needs
- * itself; NULL-terminated. Runners load them first. */
-const char *const *module_file_dependencies(const struct module_file *file);
+/* What runners map, in this order: `fd` is the sealed file; `path` the copy for debuggers, or the
+ * source where there is none. The first is the module; the libraries that it brings along follow,
+ * each after those that it needs itself. */
+struct module_part {
+    int fd;
+    char *path;
+};
+const struct module_part *module_file_parts(const struct module_file *file, size_t *count);
 
 /* True when both were opened from the same bytes of the same file (device and
  * inode), whatever the paths: for "the same file twice". */
@@ -97,7 +104,8 @@ bool module_file_same(const struct module_file *a, const struct module_file *b);
 
 /* Looks at the source file (stat; reads it only when that differs). True once
  * for each change: the file now has other bytes than those that run, or is
- * gone. The caller logs "still running <sha>". Cheap; call it at heartbeats. */
+ * gone. The caller logs "still running <sha>". Cheap; call it at heartbeats, for it also says that
+ * the copies are in use. */
 bool module_file_changed(struct module_file *file);
 
 /*

@@ -8,9 +8,10 @@
 #include "base/buf.h"
 #include "base/signal_name.h"
 #include "base/text.h"
-#include "module/module_bytes.h"
+#include "module/module_parts.h"
 #include "module/orphans.h"
 #include "module/runner_command.h"
+#include "module/sealed_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,12 +29,12 @@
 enum { LIMIT_INSPECT_MS = 10000, READ_AT_ONCE = 64 * 1024, WORDS_SHOWN = 512 };
 
 struct inspection {
+    const struct module_inspect_request *request;
     pid_t pid;
     int pid_fd; /* -1: the kernel has none; the end of stdout tells then */
     int out, err;
     struct buf answer; /* stdout */
     struct buf words;  /* stderr */
-    const struct module_stop *stop;
     int status;
     bool timed_out, stopped;
 };
@@ -82,7 +83,7 @@ static bool is_over(const struct inspection *inspection, const struct pollfd *po
 
 static bool is_stopped(const struct inspection *inspection, const struct pollfd *polls)
 {
-    const struct module_stop *stop = inspection->stop;
+    const struct module_stop *stop = &inspection->request->stop;
 
     return polls[3].revents != 0 && stop->is_wanted(stop->context);
 }
@@ -91,7 +92,7 @@ static bool is_stopped(const struct inspection *inspection, const struct pollfd 
 static void follow(struct inspection *inspection)
 {
     uint64_t end = now_ms() + LIMIT_INSPECT_MS;
-    const struct module_stop *stop = inspection->stop;
+    const struct module_stop *stop = &inspection->request->stop;
     bool over = false;
 
     while (!over && !inspection->stopped) {
@@ -121,8 +122,21 @@ static void follow(struct inspection *inspection)
     drain(&inspection->err, &inspection->words);
 }
 
-static int spawn(pid_t *pid, const struct runner_command *command, char **environment, int out,
-                 int err)
+/* The numbers that the child gets are below those of all that is here. */
+static void give_descriptors(posix_spawn_file_actions_t *actions,
+                             const struct module_inspect_request *request, int out, int err)
+{
+    posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(actions, out, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(actions, err, STDERR_FILENO);
+    for (size_t i = 0; i < request->count; i++) {
+        sealed_file_let_read(request->parts[i].fd);
+        posix_spawn_file_actions_adddup2(actions, request->parts[i].fd, RUNNER_FD_PARTS + (int)i);
+    }
+}
+
+static int spawn(struct inspection *inspection, const struct runner_command *command,
+                 char **environment, int out, int err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -137,10 +151,8 @@ static int spawn(pid_t *pid, const struct runner_command *command, char **enviro
                              POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
-    failed = posix_spawn(pid, command->program, &actions, &attributes,
+    give_descriptors(&actions, inspection->request, out, err);
+    failed = posix_spawn(&inspection->pid, command->program, &actions, &attributes,
                          (char **)(uintptr_t)command->arguments, environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
@@ -162,17 +174,17 @@ static bool open_pipe(int ends[2], struct error *error)
 }
 
 static bool start(struct inspection *inspection, const struct runner_command *command,
-                  const char *const *pass_env, struct error *error)
+                  struct error *error)
 {
     int out[2] = {-1, -1};
     int err[2] = {-1, -1};
-    char **environment = runner_environment(pass_env);
+    char **environment = runner_environment(inspection->request->pass_env);
     int failed = ENOMEM;
 
     if (environment == NULL || command->failed)
         error_out_of_memory(error);
     else if (open_pipe(out, error) && open_pipe(err, error)) {
-        failed = spawn(&inspection->pid, command, environment, out[1], err[1]);
+        failed = spawn(inspection, command, environment, out[1], err[1]);
         if (failed != 0)
             error_set(error, ERROR_INTERNAL, "cannot start pgflow-runner: %s", strerror(failed));
     }
@@ -239,10 +251,10 @@ static bool judge(const struct inspection *inspection, struct error *error)
     return refuse_with_words(inspection, error, text);
 }
 
-char *module_inspect_file(const struct module_inspect_request *request, size_t *size,
-                          struct error *error)
+char *module_inspect_parts(const struct module_inspect_request *request, size_t *size,
+                           struct error *error)
 {
-    struct inspection inspection = {.pid_fd = -1, .out = -1, .err = -1, .stop = &request->stop};
+    struct inspection inspection = {.request = request, .pid_fd = -1, .out = -1, .err = -1};
     struct runner_command command;
     struct orphans orphans;
     char *answer = NULL;
@@ -254,10 +266,10 @@ char *module_inspect_file(const struct module_inspect_request *request, size_t *
     buf_init(&inspection.answer, LIMIT_DESCRIPTOR_JSON + READ_AT_ONCE);
     buf_init(&inspection.words, LIMIT_MIB);
     runner_command_init(&command, request->runner_program);
-    runner_command_add(&command, "--inspect");
-    runner_command_add(&command, request->path);
-    runner_command_add_common(&command, request->dependencies, request->uid, request->gid);
-    if (start(&inspection, &command, request->pass_env, error)) {
+    runner_command_add_parts(&command, "--inspect", request->parts, request->count);
+    runner_command_add(&command, "--sealed");
+    runner_command_add_common(&command, request->uid, request->gid);
+    if (start(&inspection, &command, error)) {
         follow(&inspection);
         orphans_end(&orphans);
         if (judge(&inspection, error))
@@ -273,32 +285,36 @@ char *module_inspect_file(const struct module_inspect_request *request, size_t *
     return answer;
 }
 
-/* A bare name is not searched in library folders. */
-static bool load_bytes(const char *path, struct error *error)
+static char *inspect_source(int runner_program, struct module_source *source, size_t *size,
+                            struct error *error)
 {
-    struct module_bytes bytes;
-    struct elf_image image;
-    bool ok = module_bytes_open(&bytes, path, error) &&
-              elf_image_read(&image, bytes.data, bytes.size, error);
+    struct module_parts parts = {.count = 0};
+    struct module_inspect_request request = {
+        .runner_program = runner_program, .parts = parts.items, .uid = (uid_t)-1, .gid = (gid_t)-1};
+    char *answer = NULL;
 
-    module_bytes_close(&bytes);
-    return ok;
+    if (module_parts_take(&parts, source, error)) {
+        request.count = parts.count;
+        answer = module_inspect_parts(&request, size, error);
+    }
+    module_parts_free(&parts);
+    return answer;
 }
 
+/* A bare name is not searched in library folders. */
 char *module_inspect(int runner_program, const char *path, size_t *size, struct error *error)
 {
-    struct module_inspect_request request = {
-        .runner_program = runner_program, .path = path, .uid = (uid_t)-1, .gid = (gid_t)-1};
+    struct module_source *source = calloc(1, sizeof *source);
     char *answer = NULL;
-    char *absolute = realpath(path, NULL);
 
-    request.path = absolute;
-    if (absolute == NULL)
-        error_set(error, ERROR_CONFIG, "cannot be opened: %s", strerror(errno));
-    else if (load_bytes(absolute, error))
-        answer = module_inspect_file(&request, size, error);
+    if (source == NULL)
+        error_out_of_memory(error);
+    else if (module_source_read(source, path, false, error))
+        answer = inspect_source(runner_program, source, size, error);
     if (answer == NULL)
         error_wrap(error, "%s", path);
-    free(absolute);
+    if (source != NULL)
+        module_source_close(source);
+    free(source);
     return answer;
 }

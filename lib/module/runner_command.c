@@ -55,13 +55,17 @@ void runner_command_add_number(struct runner_command *command, const char *optio
     runner_command_add(command, text);
 }
 
-void runner_command_add_common(struct runner_command *command, const char *const *dependencies,
-                               uid_t uid, gid_t gid)
+void runner_command_add_parts(struct runner_command *command, const char *mode,
+                              const struct module_part *parts, size_t count)
 {
-    for (size_t i = 0; dependencies != NULL && dependencies[i] != NULL; i++) {
-        runner_command_add(command, "--preload");
-        runner_command_add(command, dependencies[i]);
+    for (size_t i = 0; i < count; i++) {
+        runner_command_add(command, i == 0 ? mode : "--preload");
+        runner_command_add(command, parts[i].path);
     }
+}
+
+void runner_command_add_common(struct runner_command *command, uid_t uid, gid_t gid)
+{
     runner_command_add_number(command, "--parent", (unsigned long long)getpid());
     if (uid != (uid_t)-1)
         runner_command_add_number(command, "--uid", uid);

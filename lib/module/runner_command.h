@@ -6,6 +6,7 @@
 #define PGFLOW_MODULE_RUNNER_COMMAND_H
 
 #include "base/error.h"
+#include "module/module_file.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,9 +29,11 @@ void runner_command_init_under(struct runner_command *command, int runner_progra
 void runner_command_add(struct runner_command *command, const char *argument);
 void runner_command_add_number(struct runner_command *command, const char *option,
                                unsigned long long number);
-/* --preload for each, --uid and --gid unless (uid_t)-1, --parent of this process. */
-void runner_command_add_common(struct runner_command *command, const char *const *dependencies,
-                               uid_t uid, gid_t gid);
+/* `mode` with the path of the module, --preload with that of each library. */
+void runner_command_add_parts(struct runner_command *command, const char *mode,
+                              const struct module_part *parts, size_t count);
+/* --uid and --gid unless (uid_t)-1, --parent of this process. */
+void runner_command_add_common(struct runner_command *command, uid_t uid, gid_t gid);
 void runner_command_finish(struct runner_command *command);
 
 /* The environment of runners: PATH, HOME, USER, LANG, LC_*, TZ, TMPDIR and the

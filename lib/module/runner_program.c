@@ -2,6 +2,7 @@
  * Finds and opens pgflow-runner; see module_file.h.
  */
 #include "module/module_file.h"
+#include "wire/runner_fds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +18,6 @@
 #define PGFLOW_LIBEXEC_FROM_BIN "../libexec/pgflow" /* of one that was moved as a whole */
 #endif
 
-/* Above every number that a child of ours gets for its own descriptors. */
-enum { LOWEST_FD = 64 };
-
 static int open_program(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -27,7 +25,7 @@ static int open_program(const char *path)
 
     if (fd < 0)
         return -1;
-    moved = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST_FD);
+    moved = fcntl(fd, F_DUPFD_CLOEXEC, RUNNER_FD_ABOVE_ALL);
     close(fd);
     return moved;
 }

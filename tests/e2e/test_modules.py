@@ -1,12 +1,15 @@
 """Modules that cannot be served are refused at start, by name, before any database change."""
 
 import os
+import pathlib
 import shutil
+import signal
+import subprocess
 
 import pytest
 
-from lib.paths import SANITIZED, module
-from lib.programs import run_host
+from lib.paths import HOST, PATIENCE, SANITIZED, VALGRIND, module
+from lib.programs import environment, run_host, wait_gone
 
 BAD_MODULES = {
     "no_entry": ["pgflow_module_v1"],
@@ -159,3 +162,110 @@ def test_running_host_keeps_the_bytes_it_inspected(database, hosts, tmp_path):
     run = database.start_flow("noop")
     database.wait_run(run)
     assert host.running()
+
+
+@pytest.fixture
+def private(tmp_path):
+    """A copy of a module, in a folder that a test may spoil."""
+
+    def make(name):
+        copy = tmp_path / "private" / f"{name}.so"
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copy(module(name), copy)
+        os.chmod(copy, 0o755)
+        return copy
+
+    return make
+
+
+def kill_runners(host):
+    runners = host.children()
+    assert runners
+    for runner in runners:
+        os.kill(runner, signal.SIGKILL)
+        wait_gone(runner)
+
+
+def outcome(database, flow):
+    return database.wait_run(database.start_flow(flow)).output
+
+
+def test_new_runners_start_after_a_cleaner_took_every_folder(database, hosts, private, tmp_path):
+    shutil.copy(module("with_helper").parent / "libpgf_test_helper.so", private("with_helper").parent)
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    host = hosts.start(
+        queue="with_helper", plugins=[str(private("with_helper"))], env={"TMPDIR": temporary}
+    )
+    before = outcome(database, "with_helper")
+
+    for folder in (temporary, tmp_path / "module-copies", tmp_path / "private"):
+        shutil.rmtree(folder)
+    kill_runners(host)
+
+    assert outcome(database, "with_helper") == before == {"only": 42}
+
+
+def test_nobody_changes_the_bytes_that_the_next_runner_maps(database, hosts, private, tmp_path):
+    """What a handler may try that runs as the user of its host; the tests, often root, may do more."""
+    other = module("noop_twin").read_bytes()
+    file = private("noop")
+    host = hosts.start(queue="noop", plugins=[str(file)])
+    before = outcome(database, "noop")
+    sealed = [
+        entry
+        for pid in (host.pid, *host.children())
+        for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir()
+        if os.readlink(entry).startswith("/memfd:noop.so")
+    ]
+    assert len(sealed) >= 2, "the host keeps it, and a runner has it"
+
+    for entry in sealed:
+        for change in (lambda: entry.open("r+b", buffering=0).write(other), lambda: os.truncate(entry, 0)):
+            with pytest.raises(PermissionError):
+                change()
+    (copy,) = (tmp_path / "module-copies").glob("*/noop.so")
+    for spoiled in (copy, file):
+        spoiled.unlink()
+        spoiled.write_bytes(b"other code")
+    kill_runners(host)
+
+    assert outcome(database, "noop") == before
+
+
+def test_link_that_somebody_planted_in_tmpdir_is_not_followed(database, tmp_path):
+    """It would have a host of root delete what lies behind it."""
+    temporary, target = tmp_path / "tmp", tmp_path / "target"
+    for folder in (temporary, target / ("0123456789abcdef" * 4), target / ".new-copy"):
+        folder.mkdir(parents=True)
+    (target / ("0123456789abcdef" * 4) / "precious").touch()
+    (temporary / f"pgflow-{os.geteuid()}").symlink_to(target)
+    before = sorted(target.rglob("*"))
+
+    done = run_host(
+        "--queue", "noop", "--plugin", module("noop"), "--once", "--log-format", "json",
+        env={"PGFLOW_DATABASE": database.url, "TMPDIR": temporary},
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "no_module_copy" in done.stderr and "a link is not followed" in done.stderr
+    assert sorted(target.rglob("*")) == before
+
+
+@pytest.mark.skipif(SANITIZED or VALGRIND, reason="the kernel's answer, not our memory")
+def test_kernel_that_forbids_code_in_memory_is_named_with_the_remedy(database):
+    """In a PID namespace, which has a setting of its own since Linux 6.6."""
+    setting = pathlib.Path("/proc/sys/vm/memfd_noexec")
+    if os.geteuid() != 0 or not setting.exists():
+        pytest.skip("needs root and Linux 6.3")
+    forbid = f'echo 2 >{setting} || exit 99; exec "$@"'
+    done = subprocess.run(
+        ["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", forbid, "sh",
+         HOST, "--queue", "noop", "--plugin", module("noop"), "--once", "--log-format", "json"],
+        env=environment(PGFLOW_DATABASE=database.url), capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )
+    if done.returncode == 99 or "unshare" in done.stderr:
+        pytest.skip(f"no PID namespace here: {done.stderr}")
+
+    refused(done, "noop.so", "vm.memfd_noexec = 2", "sysctl -w vm.memfd_noexec=1")
+    unchanged(database)

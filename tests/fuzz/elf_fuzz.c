@@ -29,8 +29,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(image.needed_count <= ELF_NEEDED);
         for (size_t i = 0; i < image.needed_count; i++)
             check_within(&image, image.needed[i]);
-        if (image.run_path)
-            check_within(&image, image.run_path);
+        const char *texts[] = {image.rpath, image.runpath, image.soname};
+        for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+            if (texts[i])
+                check_within(&image, texts[i]);
         FUZZ_CHECK(strspn(image.build_id, "0123456789abcdef") == strlen(image.build_id));
     } else {
         FUZZ_CHECK(error.code == ERROR_CONFIG && error.text[0] != '\0');
