@@ -48,7 +48,7 @@ string(CONCAT expand_text "-- pgflow-host, expand of version ${VERSION}. Assembl
        "-- pgflowctl migrate does this, with retries and a ledger. By psql: outside of a transaction, and again\n"
        "-- while a statement gets no lock; then ${number}_flip.sql.\n"
        "set lock_timeout = '100ms';\nset search_path = '';\n")
-foreach(phase IN ITEMS expand contract in_use unhook down)
+foreach(phase IN ITEMS expand contract in_use down)
   file(GLOB files LIST_DIRECTORIES false "${folder}/${phase}/*.sql")
   list(SORT files)
   set(entries "")
@@ -86,7 +86,6 @@ const struct sql_schema sql_schema = {
     .in_use = in_use_texts,
     .unflip = {\"${number}_unflip.sql\", unflip_text, sizeof unflip_text - 1},
     .drop_new = {\"${number}_drop_new.sql\", drop_new_text, sizeof drop_new_text - 1},
-    .unhook = unhook_texts,
     .down = down_texts,
 };
 ")

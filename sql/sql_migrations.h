@@ -32,7 +32,6 @@ struct sql_schema {
     const struct sql_text *contract; /* as expand */
     const struct sql_text *in_use;   /* one query a file; its rows name what base cannot serve */
     struct sql_text unflip;          /* back to base: functions and version row */
-    const struct sql_text *unhook;   /* as expand: triggers and the like that call new functions */
     struct sql_text drop_new;        /* functions and types that base does not have */
     const struct sql_text *down;     /* as expand: takes away what expand brought */
 };

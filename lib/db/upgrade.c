@@ -251,7 +251,6 @@ static bool flip_back(struct upgrade *upgrade, struct error *error)
 static bool take_away(struct upgrade *upgrade, struct error *error)
 {
     return upgrade_outwait(upgrade, error) && refuse_features_in_use(upgrade, error) &&
-           run_files(upgrade, NULL, sql_schema.unhook, error) &&
            upgrade_send(upgrade, sql_schema.drop_new.name, sql_schema.drop_new.text, error) &&
            run_files(upgrade, NULL, sql_schema.down, error);
 }

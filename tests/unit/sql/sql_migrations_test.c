@@ -43,7 +43,7 @@ Test(sql_schema, is_made_of_the_bytes_of_the_assembled_files)
 Test(sql_schema, lists_its_files_with_their_lengths)
 {
     const struct sql_text *lists[] = {sql_schema.expand, sql_schema.contract, sql_schema.in_use,
-                                      sql_schema.unhook, sql_schema.down};
+                                      sql_schema.down};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         for (const struct sql_text *file = lists[i]; file->name; file++)
             cr_expect_eq(strlen(file->text), file->size, "%s", file->name);
