@@ -10,7 +10,7 @@ import signal
 
 import pytest
 
-from lib.paths import BUILD, CTL, HOST
+from lib.paths import BUILD, CTL, HOST, SOURCE
 from lib.programs import Hosts, run, wait_until
 from lib.releases import Release
 
@@ -40,6 +40,15 @@ def serves_hello(database, program, plugin, folder):
         host.stop()
     finally:
         hosts.end()
+
+
+def test_every_row_of_the_table_names_a_test():
+    page = (SOURCE / "docs" / "operations" / "updating.md").read_text(encoding="utf-8")
+    rows = [line for line in page.split("## What may be mixed")[1].splitlines() if line.startswith("|")][2:]
+    written = "".join((SOURCE / "tests" / "e2e" / name).read_text(encoding="utf-8") for name in ("test_mixed.py", "test_upgrade.py"))
+    named = [row.rstrip(" |").rsplit("`", 2)[1] for row in rows]
+    assert len(named) > 10
+    assert [name for name in named if f"def {name}(" not in written] == []
 
 
 # ---- Host and runner ----
