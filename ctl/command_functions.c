@@ -52,8 +52,7 @@ static const struct lever levers[] = {
      "enabled"},
     {"disable", "select pgflow.disable_worker_functions(" NAMES ")", "disabled"},
     {"deprecate", "select pgflow.deprecate_workers(" NAMES ")", "deprecated the workers of"},
-    {"unpin",
-     "select pgflow.unpin_worker_function(n) from jsonb_array_elements_text($1::jsonb) n",
+    {"unpin", "select pgflow.unpin_worker_function(n) from jsonb_array_elements_text($1::jsonb) n",
      "unpinned"},
 };
 enum { LEVERS = sizeof(levers) / sizeof(levers[0]) };
@@ -67,8 +66,9 @@ static const struct lever *find_lever(const char *verb, struct error *error)
             return &levers[i];
     }
     const char *near = text_nearest(verb, verbs, LEVERS);
-    (void)error_set(error, ERROR_USAGE, "functions '%s': give enable, disable, deprecate or unpin%s%s",
-                    verb, near ? "; did you mean " : "", near ? near : "");
+    (void)error_set(error, ERROR_USAGE,
+                    "functions '%s': give enable, disable, deprecate or unpin%s%s", verb,
+                    near ? "; did you mean " : "", near ? near : "");
     return NULL;
 }
 

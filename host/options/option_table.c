@@ -46,10 +46,9 @@ const struct option_spec option_table[] = {
      .choices = activate_words,
      .fallback = ACTIVATE_MANUAL,
      .value_name = "auto|manual",
-     .help =
-         "manual: an operator switches an alias that has an active version; auto: offer the "
-         "last-given module of each alias, by a login that is a member of pgflow_operator. The "
-         "first version of an alias is active at once."},
+     .help = "manual: an operator switches an alias that has an active version; auto: offer the "
+             "last-given module of each alias, by a login that is a member of pgflow_operator. The "
+             "first version of an alias is active at once."},
     {.name = "adopt-queue",
      LIST(adopt_queues),
      .value_name = "NAME",

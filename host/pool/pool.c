@@ -5,6 +5,7 @@
  * What must not happen inside a pool_ function (callbacks) waits for the
  * `deferred` timer, which rings in the next turn of the loop.
  */
+#include "base/oom_kills.h"
 #include "module/runner_command.h"
 #include "pool/pool_internal.h"
 
@@ -146,8 +147,8 @@ struct pool *pool_create(const struct pool_config *config, struct error *error)
         return NULL;
     }
     signal(SIGPIPE, SIG_IGN);
-    pool->reaper = reaper_create(config->loop, is_runner_of_ours, pool,
-                                 pool->config.handler_memory, error);
+    pool->reaper =
+        reaper_create(config->loop, is_runner_of_ours, pool, pool->config.handler_memory, error);
     if (pool->reaper == NULL) {
         free_pool(pool);
         return NULL;
@@ -155,6 +156,7 @@ struct pool *pool_create(const struct pool_config *config, struct error *error)
     uv_timer_init(config->loop, &pool->deferred);
     uv_timer_init(config->loop, &pool->rebalance);
     pool->deferred.data = pool->rebalance.data = pool;
+    pool->oom_kills = oom_kills();
     return pool;
 }
 

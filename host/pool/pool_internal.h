@@ -107,6 +107,7 @@ struct runner {
     struct frame_crash crash; /* signal 0: no note came */
     int64_t exit_status;      /* from the kernel, once EXITED */
     int exit_signal;
+    bool out_of_memory; /* struct result_death */
     bool ready_came;
     bool awaits_stop;     /* a stop signal ended it: is the host about to be told as well? */
     bool output_unheard;  /* output was read after its answers were */
@@ -165,6 +166,8 @@ struct pool {
     bool closing;
     int open_handles;
     void (*on_closed)(void *context);
+    int64_t oom_kills;    /* of the kernel, as last read */
+    uint64_t oom_kill_ns; /* when that had risen */
 };
 
 enum {
@@ -182,6 +185,7 @@ enum {
     LIMIT_READY_TIMEOUT_MS = 10000,
     LIMIT_GRACE_MS = 2000,
     LIMIT_SPAWN_PAUSE_MS = 1000,
+    LIMIT_OOM_BURST_MS = 2000, /* one shortage ends several processes */
 };
 
 /* task_list.c: doubly linked through next and previous. */

@@ -117,6 +117,11 @@ size_t result_death_reason(const struct result_death *death, char *out, size_t s
         length = snprintf(out, size, "handler broke the runner protocol: %s", death->protocol);
     else if (death->exit_signal == 0)
         length = snprintf(out, size, "exited with status %lld", (long long)death->exit_status);
+    else if (death->out_of_memory)
+        length = snprintf(out, size,
+                          "handler died: %s (the kernel's out-of-memory killer was at work: memory "
+                          "of the machine or of its cgroup ran out)",
+                          signal_name(death->exit_signal));
     else if (is_near_limit(death))
         length = snprintf(out, size, "handler died: %s (at its memory limit of %zu MiB)",
                           signal_name(death->exit_signal), death->handler_memory / LIMIT_MIB);

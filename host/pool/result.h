@@ -40,6 +40,7 @@ struct result_death {
     int exit_signal;
     uint64_t address_space; /* of the crash note; 0: there was none */
     size_t handler_memory;  /* the limit; 0: none */
+    bool out_of_memory;     /* SIGKILL, and the kernel's OOM killer was at work meanwhile */
     uint32_t timeout_s;
     const char *protocol; /* how it was broken */
 };

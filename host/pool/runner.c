@@ -6,6 +6,7 @@
  * due time moves back or goes away, and looks again when it rings, because that
  * happens with every task.
  */
+#include "base/oom_kills.h"
 #include "pool/pool_internal.h"
 
 #include <errno.h>
@@ -314,6 +315,20 @@ bool runner_was_told_to_stop(const struct runner *runner)
     return false;
 }
 
+/* Whether a SIGKILL that we did not send may be the kernel's: it says only that it killed somebody.
+ */
+static bool was_out_of_memory(struct pool *pool)
+{
+    int64_t now = oom_kills();
+
+    if (now > pool->oom_kills) {
+        pool->oom_kills = now;
+        pool->oom_kill_ns = uv_hrtime();
+    }
+    return pool->oom_kill_ns != 0 &&
+           uv_hrtime() - pool->oom_kill_ns < LIMIT_OOM_BURST_MS * UINT64_C(1000000);
+}
+
 /* libuv took the exit status, so the pid is free again as soon as its group is
  * empty; as long as anyone is in the group the kernel does not hand it out. */
 void runner_on_exit(uv_process_t *process, int64_t exit_status, int term_signal)
@@ -324,6 +339,8 @@ void runner_on_exit(uv_process_t *process, int64_t exit_status, int term_signal)
     kill(-runner->pid, SIGKILL);
     runner->exit_status = exit_status;
     runner->exit_signal = term_signal;
+    runner->out_of_memory =
+        term_signal == SIGKILL && runner->state != RUNNER_KILLED && was_out_of_memory(runner->pool);
     runner_set_state(runner, RUNNER_EXITED);
     reaper_sweep(runner->pool->reaper);
     /* A complete answer counts though its sender is dead. */

@@ -16,6 +16,7 @@ static struct result_death describe_death(const struct runner *runner, const str
                                  .exit_signal = runner->exit_signal,
                                  .address_space = runner->crash.address_space,
                                  .handler_memory = runner->pool->config.handler_memory,
+                                 .out_of_memory = runner->out_of_memory,
                                  .timeout_s = task == NULL ? 0 : task->timeout_s,
                                  .protocol = runner->failure.text};
 }

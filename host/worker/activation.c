@@ -56,8 +56,8 @@ static void report_waiting(const struct worker *worker, struct worker_module *mo
                    offer->reasons.items[i]);
     /* Heartbeats repeat the offer: one line when it begins to wait. */
     if (strcmp(module->activation, "waiting") != 0)
-        log_info("activation_waits", "not activated yet",
-                 LOG_QUEUE(worker->queue), LOG_FLOW(module->deployment->flow),
+        log_info("activation_waits", "not activated yet", LOG_QUEUE(worker->queue),
+                 LOG_FLOW(module->deployment->flow),
                  LOG_FIELD_TEXT("alias", module->deployment->alias),
                  LOG_FIELD_TEXT("missing", text.data));
     buf_free(&text);

@@ -1,23 +1,22 @@
 #include "worker/result_log.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "log/log.h"
 #include "worker/worker_private.h"
 
-/* What a handler wrote into its error may quote its input, so it stays in the database; the log has
- * what the host itself found: the first line after a death or a timeout. */
 #define TASK_FIELDS                                                                                \
     LOG_QUEUE(worker->queue), LOG_FLOW(task->row->flow), LOG_STEP(task->row->step),                \
         LOG_RUN(task->row->run_id), LOG_TASK(task->row->task_index),                               \
         LOG_ATTEMPT(task->row->attempt), LOG_MSG_ID(task->row->msg_id)
 
-static void own_words(char *line, size_t size, const struct task *task,
-                      const struct pool_result *result)
+/* The first line of why an attempt failed: the handler's own words, or what the host found. The
+ * whole text is in the database. */
+static void first_line(char *line, size_t size, const struct pool_result *result)
 {
-    if (result->died || task->pool.timed_out)
-        snprintf(line, size, "%.*s", (int)strcspn(result->error, "\n"), result->error);
+    snprintf(line, size, "%.*s", (int)strcspn(result->error, "\n"), result->error);
 }
 
 void result_log_handler(const struct worker *worker, const struct task *task,
@@ -32,7 +31,7 @@ void result_log_handler(const struct worker *worker, const struct task *task,
         return;
     case POOL_FAILED:
     case POOL_PERMANENT:
-        own_words(line, sizeof line, task, result);
+        first_line(line, sizeof line, result);
         log_warn("handler_failed", result->died ? "the runner died of it" : "handler failed",
                  TASK_FIELDS, LOG_PID(result->pid), LOG_MS(result->ms),
                  LOG_ERROR(line[0] != '\0' ? line : NULL));
@@ -49,7 +48,8 @@ void result_log_handler(const struct worker *worker, const struct task *task,
     }
 }
 
-/* The detail of the others is the handler's error, or quotes its output. */
+/* The detail of a retry is its delay; that of the others is the handler's error, or quotes its
+ * output. */
 static bool is_about_the_task(enum db_finish_outcome outcome)
 {
     return outcome == DB_FINISH_AGAIN || outcome == DB_FINISH_LATE || outcome == DB_FINISH_GONE;
@@ -77,8 +77,15 @@ void result_log_outcome(const struct worker *worker, const struct task *task,
         [DB_FINISH_FAILED] = LOG_LEVEL_ERROR,    [DB_FINISH_SKIPPED] = LOG_LEVEL_WARN,
         [DB_FINISH_AGAIN] = LOG_LEVEL_INFO,      [DB_FINISH_LATE] = LOG_LEVEL_WARN,
         [DB_FINISH_GONE] = LOG_LEVEL_INFO,       [DB_FINISH_REFUSED] = LOG_LEVEL_ERROR};
+    bool retries = answer->outcome == DB_FINISH_RETRYING && answer->detail != NULL;
+
+    struct log_field most =
+        retries ? LOG_FIELD_INT("max_attempts", task->row->max_attempts) : LOG_FIELD_NONE;
+    struct log_field pause =
+        retries ? LOG_FIELD_INT("retry_in_s", strtol(answer->detail, NULL, 10)) : LOG_FIELD_NONE;
+
     LOG_AT(levels[answer->outcome], events[answer->outcome], texts[answer->outcome], TASK_FIELDS,
-           LOG_ERROR(is_about_the_task(answer->outcome) ? answer->detail : NULL));
+           most, pause, LOG_ERROR(is_about_the_task(answer->outcome) ? answer->detail : NULL));
 }
 
 void result_log_release(const struct worker *worker, const struct task *task,

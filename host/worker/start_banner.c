@@ -36,8 +36,7 @@ static void show_flow(const struct worker *worker, const struct worker_module *m
                                            .active_flow = module->active_flow,
                                            .compilation = module->compilation,
                                            .activation = module->activation,
-                                           .operator_switches =
-                                               activation_is_left(worker, module),
+                                           .operator_switches = activation_is_left(worker, module),
                                            .held = module->held,
                                            .queue_mode = queue_mode_name(deployment->mode),
                                            .steps_here = here.data,

@@ -6,13 +6,18 @@
 #include "base/buf.h"
 #include "log/log_sink.h"
 
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 static struct {
     bool is_open;
     bool colour;
+    bool to_journal; /* each line begins with its priority, sd-daemon(3) */
     enum log_format format;
     enum log_level level;
     struct log_sink sink;
@@ -29,6 +34,12 @@ static const char *const format_names[] = {
     [LOG_FORMAT_PRETTY] = "pretty",
     [LOG_FORMAT_LOGFMT] = "logfmt",
     [LOG_FORMAT_JSON] = "json",
+};
+
+/* Those of syslog(3), whose header has names that ours has too. */
+static const int journal_priorities[] = {
+    [LOG_LEVEL_DEBUG] = 7, [LOG_LEVEL_INFO] = 6,  [LOG_LEVEL_WARN] = 4,
+    [LOG_LEVEL_ERROR] = 3, [LOG_LEVEL_FATAL] = 2,
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -60,6 +71,24 @@ bool log_format_parse(const char *text, enum log_format *format)
     return false;
 }
 
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && *value != '\0';
+}
+
+/* systemd names the journal's end of stdout and stderr as device:inode (systemd.exec(5)). */
+static bool is_the_journal(int fd)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    char own[64];
+    struct stat status;
+    if (stream == NULL || fstat(fd, &status) < 0)
+        return false;
+    (void)snprintf(own, sizeof(own), "%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
+    return strcmp(stream, own) == 0;
+}
+
 void log_open(int fd, enum log_format format, enum log_level level)
 {
     bool terminal = isatty(fd) == 1;
@@ -73,7 +102,8 @@ void log_open(int fd, enum log_format format, enum log_level level)
     state.format = format;
     if (format == LOG_FORMAT_AUTO)
         state.format = terminal ? LOG_FORMAT_PRETTY : LOG_FORMAT_LOGFMT;
-    state.colour = terminal && state.format == LOG_FORMAT_PRETTY;
+    state.colour = terminal && state.format == LOG_FORMAT_PRETTY && !is_set("NO_COLOR");
+    state.to_journal = is_the_journal(fd);
 }
 
 static void ensure_open(void)
@@ -100,6 +130,8 @@ static bool emit(enum log_level level, const char *event, const char *msg,
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
     buf_clear(&state.line);
+    if (state.to_journal)
+        buf_printf(&state.line, "<%d>", journal_priorities[level]);
     log_render(&state.line, state.format, state.colour,
                (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000, level, event, msg, fields,
                count);

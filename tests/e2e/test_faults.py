@@ -1,5 +1,9 @@
 """A fault of a handler costs one attempt of one task; the next task is fine."""
 
+import contextlib
+import os
+import pathlib
+
 import pytest
 
 from lib.paths import SANITIZED, VALGRIND
@@ -73,6 +77,38 @@ def test_exit_with_status_zero_is_a_death(shared_database, host):
 
     shared_database.wait_run(run, "failed")
     assert "exited with status 0" in shared_database.task(run, "exit").error_message
+
+
+@contextlib.contextmanager
+def memory_cgroup(limit):
+    """The file that takes a process into a cgroup which may use `limit` bytes."""
+    for place, maximum in (("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")):
+        group = pathlib.Path(place) / f"pgflow-test-{os.getpid()}"
+        try:
+            group.mkdir()
+            with open(group / maximum, "r+", encoding="ascii") as file:  # it is there in a cgroup alone
+                file.write(str(limit))
+        except OSError:
+            with contextlib.suppress(OSError):
+                group.rmdir()
+            continue
+        try:
+            yield group / "cgroup.procs"
+        finally:
+            group.rmdir()
+        return
+    pytest.skip("no memory cgroup may be made here")
+
+
+def test_death_by_the_kernels_memory_killer_says_so(database, hosts):
+    with memory_cgroup(300 << 20) as members:
+        enter = ("/bin/sh", "-c", 'echo $$ >"$0" && exec "$@"', str(members))
+        greedy = hosts.start("--handler-memory", "4096", queue="faults", plugins=["faults"], wrapper=enter)
+        run = start(database, "hog", mib=1000)
+        database.wait_run(run, "failed")
+        greedy.stop()
+
+    assert "SIGKILL (the kernel's out-of-memory killer was at work" in database.task(run, "hog").error_message
 
 
 @pytest.mark.skipif(SANITIZED, reason="runners of a sanitizer build have no memory limit")

@@ -22,7 +22,7 @@ begin
   return array(
     with task as (
       select i.item, i.result, i.output, i.error, i.retry_after, t.flow_slug, t.run_id, t.step_slug, t.task_index,
-             t.queue_name, t.message_id, t.attempts_count, t.status, t.input is not null as is_map,
+             t.queue_name, t.message_id, t.attempts_count, t.status, t.last_worker_id, t.input is not null as is_map,
              case when i.result = 'stalled' then coalesce(t.recover_at <= clock_timestamp(), false)
                   when worker_id is null then not t.claimed_exact
                   else coalesce(t.claim_no = i.claim_no and t.last_worker_id = worker_id, false) end as fenced
@@ -73,7 +73,9 @@ begin
       j.item, j.verdict, j.result, j.run_id, j.flow_slug, j.step_slug, j.task_index, j.queue_name, j.message_id,
       j.is_map, j.output,
       case
-        when j.verdict in ('again', 'late') then 'the task is ' || j.status
+        when j.verdict in ('again', 'late') then 'the task is ' || j.status || case
+          when j.verdict = 'late' and j.status = 'started' then ' by worker ' || coalesce(j.last_worker_id::text, 'unknown')
+          else '' end
         when j.verdict = 'violated' then format(
           '[TYPE_VIOLATION] step "%s" feeds map step "%s" and must give an array; it gave type %s',
           j.step_slug, j.starved_map, jsonb_typeof(j.output))

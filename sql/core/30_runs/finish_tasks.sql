@@ -6,7 +6,7 @@
 -- retry_afters  seconds until the next attempt, 0 to a day, instead of the step's backoff
 -- Per item, by its place from 1: outcome
 --   completed   recorded
---   retrying    failed; queued again (detail: the error)
+--   retrying    failed; queued again (detail: seconds until it can be claimed)
 --   failed      failed for good, and with it the run (detail: the error)
 --   skipped     failed for good; its step was skipped (detail: the error)
 --   refused     the output is not storable; counted as a failed attempt (detail: the reason)
@@ -64,7 +64,7 @@ begin
                 else case v.verdict when 'retry' then 'retrying' when 'fail' then 'failed' when 'violated' then 'failed'
                                     when 'skip' then 'skipped' when 'skip-cascade' then 'skipped' else v.verdict end
            end,
-           v.error, wakes_own_queue
+           case when v.verdict = 'retry' and v.result <> 'refused' then v.delay::text else v.error end, wakes_own_queue
     from unnest(done.verdicts) v;
   if cardinality(done.verdicts) < cardinality(run_ids) then
     return query

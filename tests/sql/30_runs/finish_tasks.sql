@@ -13,10 +13,10 @@ returns table (outcome text, detail text) language sql as $$
 $$;
 
 -- late and gone
-select results_eq('select * from pg_temp.finish(1, 0)', $$values ('late', 'the task is started')$$, 'an older claim is late');
-select results_eq('select * from pg_temp.finish(1, 2)', $$values ('late', 'the task is started')$$, 'a claim that was never made too');
-select results_eq('select * from pg_temp.finish(2, 1)', $$values ('late', 'the task is started')$$, 'so is another worker');
-select results_eq('select * from pg_temp.finish(1, null)', $$values ('late', 'the task is started')$$, 'and no claim at all');
+select results_eq('select * from pg_temp.finish(1, 0)', $$values ('late', 'the task is started by worker ' || pgflow_test.w(1))$$, 'an older claim is late');
+select results_eq('select * from pg_temp.finish(1, 2)', $$values ('late', 'the task is started by worker ' || pgflow_test.w(1))$$, 'a claim that was never made too');
+select results_eq('select * from pg_temp.finish(2, 1)', $$values ('late', 'the task is started by worker ' || pgflow_test.w(1))$$, 'so is another worker');
+select results_eq('select * from pg_temp.finish(1, null)', $$values ('late', 'the task is started by worker ' || pgflow_test.w(1))$$, 'and no claim at all');
 select results_eq('select * from pg_temp.finish(1, 1, step => $$b$$)', $$values ('gone', 'there is no such task')$$, 'a task that does not exist yet is gone');
 select results_eq('select * from pg_temp.finish(1, 1, run => 99)', $$values ('gone', 'there is no such task')$$, 'so is one of a run that is not there');
 select results_eq('select status, output, error_message from pgflow.step_tasks', $$values ('started', null::jsonb, null)$$, 'none of them changed anything');
@@ -33,12 +33,12 @@ select is_empty('select * from pgflow_test.violations()', 'nothing is broken');
 
 -- after a retry
 select pgflow_test.claim('f');
-select results_eq('select * from pg_temp.finish(1, 1, $$failed$$, $$boom$$, $$b$$)', $$values ('retrying', 'boom')$$, 'a failed attempt is queued again');
+select results_eq('select * from pg_temp.finish(1, 1, $$failed$$, $$boom$$, $$b$$)', $$values ('retrying', '10')$$, 'a failed attempt is queued again');
 select results_eq('select * from pg_temp.finish(1, 1, $$failed$$, $$boom$$, $$b$$)', $$values ('again', 'the task is queued')$$, 'sent again it counts once');
 select is((select attempts_count from pgflow.step_tasks where step_slug = 'b'), 1, 'one attempt');
 select pgflow_test.show_all('f');
 select pgflow_test.claim('f', 2);
-select results_eq('select * from pg_temp.finish(1, 1, step => $$b$$)', $$values ('late', 'the task is started')$$, 'once claimed by another, the first is late');
+select results_eq('select * from pg_temp.finish(1, 1, step => $$b$$)', $$values ('late', 'the task is started by worker ' || pgflow_test.w(2))$$, 'once claimed by another, the first is late');
 
 -- after a release and a recovery
 select pgflow.release_tasks(pgflow_test.w(2), array[pgflow_test.w(11)], '{b}', '{0}', '{2}', '{true}');

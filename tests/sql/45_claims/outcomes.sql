@@ -47,7 +47,7 @@ select results_eq('select attempts_count, claim_no from pgflow.step_tasks where 
 select pgflow_test.let_deadlines_pass(), pgflow_test.show_all('f');
 create temp table overdue as select * from pgflow.read_and_claim_tasks('f', 1, 5, pgflow_test.w(1));
 select results_eq('select outcome, due_in_ms < 0 from overdue', $$values ('busy', true)$$, 'past its deadline it is busy still, and says so');
-select ok((select m.vt between clock_timestamp() + interval '4 s' and clock_timestamp() + interval '5 s'
+select ok((select m.vt between now() + interval '5 s' and clock_timestamp() + interval '5 s'
            from overdue o, pgflow_test.message('f', o.msg_id) m), 'hidden for 5 s, for recovery to come first');
 
 -- stale
@@ -70,15 +70,15 @@ create temp table strangers as select * from pgflow.read_and_claim_tasks('f', 10
 select results_eq('select outcome, msg_id, flow_slug, run_id, body_mismatch from strangers',
   format($$values ('foreign', %s::bigint, null::text, null::uuid, false)$$, :foreign_id),
   'a message that no task owns is foreign, whatever its body says');
-select ok((select m.vt between clock_timestamp() + interval '9 min' and clock_timestamp() + interval '10 min' from pgflow_test.message('f', :foreign_id) m),
+select ok((select m.vt between now() + interval '10 min' and clock_timestamp() + interval '10 min' from pgflow_test.message('f', :foreign_id) m),
   'it stays in the queue, hidden for ten minutes');
 update pgmq.q_f set vt = clock_timestamp(), read_ct = 4 where msg_id = :foreign_id;
 select is((select outcome from pgflow.read_and_claim_tasks('f', 10, 5, pgflow_test.w(1))), 'foreign', 'it comes again');
-select ok((select m.vt between clock_timestamp() + interval '49 min' and clock_timestamp() + interval '50 min' from pgflow_test.message('f', :foreign_id) m),
+select ok((select m.vt between now() + interval '50 min' and clock_timestamp() + interval '50 min' from pgflow_test.message('f', :foreign_id) m),
   'ten minutes longer with each read');
 update pgmq.q_f set vt = clock_timestamp(), read_ct = 2000000000 where msg_id = :foreign_id;
 select is((select outcome from pgflow.read_and_claim_tasks('f', 10, 5, pgflow_test.w(1))), 'foreign', 'however often');
-select ok((select m.vt between clock_timestamp() + interval '23 hours' and clock_timestamp() + interval '24 hours' from pgflow_test.message('f', :foreign_id) m),
+select ok((select m.vt between now() + interval '24 hours' and clock_timestamp() + interval '24 hours' from pgflow_test.message('f', :foreign_id) m),
   'at most a day');
 select ok((select enabled from pgflow.worker_functions where function_name = 'fn'), 'it never trips the guard');
 
@@ -88,7 +88,7 @@ create temp table held as select * from pgflow.read_and_claim_tasks('f', 10, 5, 
 select results_eq('select outcome, step_slug, claim_no from held', $$values ('held', 'a', null::int)$$, 'a supported pair that the host holds is held');
 select results_eq($$select status, attempts_count, claim_no from pgflow.step_tasks where run_id = pgflow_test.w(106)$$,
   $$values ('queued', 0, 0)$$, 'nothing is counted');
-select ok((select m.vt between clock_timestamp() + interval '9 s' and clock_timestamp() + interval '10 s' from held h, pgflow_test.message('f', h.msg_id) m),
+select ok((select m.vt between now() + interval '10 s' and clock_timestamp() + interval '10 s' from held h, pgflow_test.message('f', h.msg_id) m),
   'hidden for 10 s');
 select ok((select enabled from pgflow.worker_functions where function_name = 'fn'), 'it does not trip the guard');
 
