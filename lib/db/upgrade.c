@@ -247,10 +247,18 @@ static bool flip_back(struct upgrade *upgrade, struct error *error)
            upgrade_send(upgrade, sql_schema.unflip.name, sql_schema.unflip.text, error);
 }
 
+/* A host may have come between the question and the flip. */
+static bool refuse_late_hosts(struct upgrade *upgrade, struct error *error)
+{
+    return refuse_unfit_hosts(upgrade, sql_schema.base, "stop them, and run this again", error) ||
+           strcmp(db_sync_sqlstate(upgrade->sync), "42883") == 0; /* an earlier attempt dropped it */
+}
+
 /* What is used is asked again behind the last call that could have used it. */
 static bool take_away(struct upgrade *upgrade, struct error *error)
 {
-    return upgrade_outwait(upgrade, error) && refuse_features_in_use(upgrade, error) &&
+    return upgrade_outwait(upgrade, error) && refuse_late_hosts(upgrade, error) &&
+           refuse_features_in_use(upgrade, error) &&
            upgrade_send(upgrade, sql_schema.drop_new.name, sql_schema.drop_new.text, error) &&
            run_files(upgrade, NULL, sql_schema.down, error);
 }

@@ -3,7 +3,7 @@
 -- project (their info names no program's version) call what every version has, and are left out.
 -- Callers: pgflowctl migrate, before it goes back and before it contracts. Locks: none.
 create function pgflow._hosts_unfit_for(schema_version int)
-returns table (function_name text, host text, pid text, program text, oldest int, newest int)
+returns table (function_name text, host text, pid text, program text, oldest numeric, newest numeric)
 language sql
 stable
 set search_path = ''
@@ -11,8 +11,7 @@ as $$
   select w.function_name, w.info ->> 'host', w.info ->> 'pid', w.info ->> 'version', s.oldest, s.newest
   from pgflow.workers w,
        lateral (
-         select coalesce((w.info #>> '{schema,oldest}')::int, 1),
-                coalesce((w.info #>> '{schema,newest}')::int, 1)
+         select pgflow._announced_version(w.info, 'oldest'), pgflow._announced_version(w.info, 'newest')
        ) as s (oldest, newest)
   where w.stopped_at is null
     and not pgflow._is_gone(w)

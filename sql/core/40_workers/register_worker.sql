@@ -30,6 +30,7 @@ declare
   fresh pgflow.workers;
   refusal text;
 begin
+  perform pgflow._check_host_version(info);
   if predecessor is not null and not pgflow._lock_predecessor(predecessor) then
     return 'superseded';
   end if;

@@ -24,6 +24,7 @@ declare
 begin
   perform pgflow._next_due(queue_name);
   perform pgflow._registered_pairs(nobody);
+  perform pgflow._pin_fence(null::pgflow.workers);
   perform pgflow._lock_tasks(queue_name, '{}');
   perform pgflow._classify_messages(queue_name, nothing, '{}', '{}', '{}');
   perform pgflow._start_items('{}', nobody, true);

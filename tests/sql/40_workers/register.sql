@@ -1,5 +1,5 @@
 begin;
-select plan(29);
+select plan(39);
 select pgflow.track_worker_function('fn', 'process');
 
 select is(pgflow.register_worker(pgflow_test.w(1), 'Queue_A', 'fn', pgflow_test.pairs('f/a', 'f/b', 'f/a'), '{"pid": 7}', held => pgflow_test.pairs('f/b')),
@@ -67,6 +67,28 @@ select is(pgflow.register_worker(pgflow_test.w(22), 'queue_d', 'fn3', '{}', stan
 update pgflow.worker_functions set enabled = false, paused_at = clock_timestamp(), pause_reason = '{}' where function_name = 'fn2';
 select is(pgflow.register_worker(pgflow_test.w(23), 'queue_b', 'fn2', pgflow_test.pairs('f/a')), 'disabled',
   'the guard''s pause stops workers from starting');
+
+-- what hosts announce of the schema
+select lives_ok($$ select pgflow.register_worker(pgflow_test.w(40), 'queue_e', 'fn4', '{}',
+    '{"version": "0.1.0", "host": "old", "pid": 7}', predecessor => null) $$, 'a host that announces no version is one of version 1');
+select lives_ok($$ select pgflow.register_worker(pgflow_test.w(41), 'queue_e', 'fn5', '{}',
+    '{"version": "9", "host": "new", "pid": 8, "schema": {"oldest": 2, "newest": 3}}') $$, 'one that announces a later one');
+select lives_ok($$ select pgflow.register_worker(pgflow_test.w(42), 'queue_e', 'fn6', '{}',
+    '{"version": "9", "schema": {"oldest": "x", "newest": [1]}}') $$, 'what is no number is no error');
+select lives_ok($$ select pgflow.register_worker(pgflow_test.w(43), 'queue_e', 'fn7', '{}') $$, 'and a worker that is no host');
+select results_eq($$ select function_name, host, pid, program from pgflow._hosts_unfit_for(1) $$,
+  $$ values ('fn5', 'new', '8', '9') $$, 'version 1 does not do for a host that needs version 2');
+select set_eq('select function_name from pgflow._hosts_unfit_for(2)', '{fn4,fn6}'::text[], 'nor version 2 for those of version 1');
+update pgflow.workers set last_heartbeat_at = clock_timestamp() - interval '29 seconds' where worker_id = pgflow_test.w(41);
+select is((select count(*) from pgflow._hosts_unfit_for(1)), 1::bigint, 'silent for a while is not gone');
+update pgflow.workers set last_heartbeat_at = clock_timestamp() - interval '31 seconds' where worker_id = pgflow_test.w(41);
+select is((select count(*) from pgflow._hosts_unfit_for(1)), 0::bigint, 'silent for long is');
+
+update pgflow.schema_migrations set oldest_host = version;
+select throws_ok($$ select pgflow.register_worker(pgflow_test.w(44), 'queue_e', 'fn8', '{}', '{"version": "0.1.0"}') $$, '55000',
+  'the schema pgflow runs hosts of version 2 on, and this one is of version 1', 'after the contract an old host is refused');
+select lives_ok($$ select pgflow.register_worker(pgflow_test.w(45), 'queue_e', 'fn9', '{}',
+    '{"version": "9", "schema": {"oldest": 2, "newest": 2}}') $$, 'and the others are not');
 
 select * from finish();
 rollback;
