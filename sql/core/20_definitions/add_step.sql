@@ -1,13 +1,15 @@
 -- Adds the next step to a flow. Dependencies must exist already, so a flow has
 -- no cycles. Idempotent: an existing step of the same structure is returned as it
--- is, options included; one of another structure is an error.
+-- is, options included; one of another structure is an error. A flow that was compiled
+-- as a whole, or has runs, gets no new step.
 --
 -- queue_name   null: the flow's default queue, or the private queue of the step in
 --              a flow of mode step. A name: that queue, made as shared when absent;
 --              the flow is routed from then on.
 -- Locks: the flow row for no key update (two callers number their steps in turn;
---        starts go on).
--- Errors: 42704 unknown flow; 22023 bad value; 55000 queue or other structure.
+--        starts go on); for a new step then for update.
+-- Errors: 42704 unknown flow; 22023 bad value; 55000 queue, other structure, or a flow
+--         that gets no new step.
 -- Callers: clients, migrations of existing installations.
 create function pgflow.add_step(
   flow_slug text,
@@ -48,6 +50,7 @@ begin
     return pgflow._same_step(step, deps_slugs, lower(queue_name));
   end if;
 
+  perform pgflow._check_may_grow(flow_slug, step_slug);
   perform pgflow._check_dependencies(flow_slug, step_slug, deps_slugs);
   step.queue_name := pgflow._route_new_step(flow, step_slug, queue_name);
   select count(*) into step.step_index from pgflow.steps s where s.flow_slug = add_step.flow_slug;

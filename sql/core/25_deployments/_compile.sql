@@ -33,6 +33,7 @@ begin
       array(select s.queue_name from pgflow.steps s where s.flow_slug = flow.flow_slug));
     perform pgflow._watch_queues(
       array(select s.queue_name from pgflow.steps s where s.flow_slug = flow.flow_slug));
+    perform pgflow._note_compiled(flow.flow_slug);
     return 'verified';
   end if;
 

@@ -18,6 +18,7 @@ begin
     (deployment -> 'options' ->> 'maxAttempts')::numeric::int,
     (deployment -> 'options' ->> 'baseDelay')::numeric::int,
     (deployment -> 'options' ->> 'timeout')::numeric::int);
+  perform pgflow._note_compiled(flow.flow_slug);
 
   perform pgflow._provision_queues(
     case flow.queue_mode

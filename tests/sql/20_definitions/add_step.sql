@@ -1,6 +1,6 @@
 -- add_step: structure, options and checks.
 begin;
-select plan(32);
+select plan(43);
 
 select pgflow.create_flow('f');
 
@@ -79,6 +79,30 @@ select pgflow.ensure_deployment(pgflow_test.deployment('v1', 'versions'));
 select throws_ok($$ select pgflow.add_step('versions', 'x') $$, '42704',
   'flow "versions" does not exist: it is an alias, and its active version is "v1"',
   'an alias is no concrete slug, and the message says so');
+
+-- No step is added to what was compiled as a whole, or has runs.
+select throws_matching($$ select pgflow.add_step('v1', 'x') $$, 'step "x" cannot be added to flow "v1": it was compiled as a whole at 20',
+  'refuses a flow of a module');
+select throws_ok($$ select pgflow.add_step('v1', 'x') $$, '55000', null, 'with the code of a state that does not allow it');
+select is((select step_slug from pgflow.add_step('v1', 'a')), 'a', 'a step that it has is returned as ever');
+select is(pgflow.ensure_deployment(pgflow_test.deployment('v1', 'versions')) ->> 'compilation', 'verified', 'so its host finds what it knows');
+select pgflow.ensure_flow_compiled('shaped', '{"steps": [{"slug": "a", "stepType": "single", "dependencies": []}]}');
+select throws_ok($$ select pgflow.add_step('shaped', 'x') $$, '55000', null, 'so does one that an existing client compiled');
+
+select pgflow.create_flow('by_hand');
+select pgflow.add_step('by_hand', 'a');
+select is((select compiled_at from pgflow.flows where flow_slug = 'by_hand'), null, 'a flow made step by step was not');
+select pgflow.start_flow('by_hand', '{}', '10000000-0000-4000-8000-000000000001');
+select throws_ok($$ select pgflow.add_step('by_hand', 'x') $$, '55000', 'step "x" cannot be added to flow "by_hand": it has runs',
+  'but has runs');
+select pgflow.cancel_run('10000000-0000-4000-8000-000000000001');
+select throws_ok($$ select pgflow.add_step('by_hand', 'x') $$, '55000', null, 'also when they have ended');
+select is((select step_slug from pgflow.add_step('by_hand', 'a')), 'a', 'the migration of an existing installation can be repeated');
+
+select pgflow.create_flow('adopted');
+select pgflow.add_step('adopted', 'a');
+select is(pgflow.ensure_deployment(pgflow_test.deployment('adopted')) ->> 'compilation', 'verified', 'a module that agrees with it takes it over');
+select throws_ok($$ select pgflow.add_step('adopted', 'x') $$, '55000', null, 'from then on it is compiled');
 
 select * from finish();
 rollback;

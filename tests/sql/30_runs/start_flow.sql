@@ -57,8 +57,9 @@ select pgflow.create_flow('empty');
 select results_eq($$select status, output, remaining_steps, completed_at = started_at from pgflow.start_flow('empty', '1')$$,
   $$values ('completed', '{}'::jsonb, 0, true)$$, 'a flow without steps is complete at once');
 
--- steps added later belong to later runs
-select pgflow.add_step('greet', 'again', '{world}');
+-- steps added later, as version 1 allowed, belong to later runs
+insert into pgflow.steps (flow_slug, step_slug, step_index, deps_count, queue_name) values ('greet', 'again', 2, 1, 'greet');
+insert into pgflow.deps (flow_slug, dep_slug, step_slug) values ('greet', 'world', 'again');
 select is((select count(*) from pgflow.step_states where step_slug = 'again'), 0::bigint, 'a new step is not in older runs');
 select is((select remaining_steps from pgflow.start_flow('greet', '1')), 3, 'and in newer ones');
 

@@ -170,3 +170,18 @@ def test_a_retirement_sees_a_run_that_was_starting(database, sql):
     with pytest.raises(psycopg2.Error):
         retirement.result()
     assert sql.one("select retired_at from pgflow.flows") is None
+
+
+def test_a_step_is_not_added_beside_a_start(database, sql):
+    sql.run("select pgflow.create_flow('f')")
+    sql.run("select pgflow.add_step('f', 'a')")
+    starter, adder = database.session(), database.session()
+    starter.run("begin")
+    starter.run("select pgflow.start_flow('f', '{}')")
+
+    adding = Background(lambda: adder.run("select pgflow.add_step('f', 'b')"))
+    database.wait_until_blocked(adder.pid())
+    starter.run("commit")
+
+    with pytest.raises(psycopg2.errors.ObjectNotInPrerequisiteState, match="it has runs"):
+        adding.result()
