@@ -25,7 +25,9 @@ static const struct query_print print = {
            "   || ': unsupported work on queue ' || coalesce(f.pause_reason ->> 'queue', '?')"
            "   || coalesce(': ' || (select string_agg(concat_ws('.', p ->> 'flowSlug', p ->> "
            "'stepSlug'), ', ')"
-           "      from jsonb_array_elements(f.pause_reason -> 'pairs') p), '') end as why"
+           "      from jsonb_array_elements(f.pause_reason -> 'pairs') p), '')"
+           "  when not f.enabled then 'deployment \"' || pgflow.function_fence(f.function_name)"
+           "   || '\" has fenced it' end as why"
            " from pgflow.worker_functions f order by 1",
     .json_sql = "select f.function_name as function, f.enabled, f.start_mode, f.paused_at,"
                 " f.pause_reason, f.last_invoked_at,"
@@ -40,20 +42,20 @@ static const struct query_print print = {
 
 struct lever {
     const char *verb;
-    const char *sql; /* $1: the names as a JSON list */
+    const char *sql; /* $1: the names as a JSON list; $2: --force */
     const char *done;
+    bool takes_force;
 };
 
 #define NAMES "array(select jsonb_array_elements_text($1::jsonb))"
 
 static const struct lever levers[] = {
-    {"enable",
-     "select pgflow.enable_worker_function(n) from jsonb_array_elements_text($1::jsonb) n",
-     "enabled"},
-    {"disable", "select pgflow.disable_worker_functions(" NAMES ")", "disabled"},
-    {"deprecate", "select pgflow.deprecate_workers(" NAMES ")", "deprecated the workers of"},
+    {"enable", "select pgflow.enable_worker_functions(" NAMES ", $2::boolean)", "enabled", true},
+    {"disable", "select pgflow.disable_worker_functions(" NAMES ")", "disabled", false},
+    {"deprecate", "select pgflow.deprecate_function_workers(" NAMES ", $2::boolean)",
+     "deprecated the workers of", true},
     {"unpin", "select pgflow.unpin_worker_function(n) from jsonb_array_elements_text($1::jsonb) n",
-     "unpinned"},
+     "unpinned", false},
 };
 enum { LEVERS = sizeof(levers) / sizeof(levers[0]) };
 
@@ -82,9 +84,10 @@ static bool pull(struct invocation *invocation, const struct lever *lever, struc
         buf_put_json_string(&names, name, strlen(name));
     }
     buf_putc(&names, ']');
-    const char *value = names.data;
-    struct db_rows *rows =
-        buf_ok(&names) ? query_rows(invocation->db, lever->sql, &value, 1, error) : NULL;
+    const char *values[] = {names.data, invocation_value(invocation, "force") ? "t" : "f"};
+    struct db_rows *rows = buf_ok(&names) ? query_rows(invocation->db, lever->sql, values,
+                                                       lever->takes_force ? 2 : 1, error)
+                                          : NULL;
     bool done = rows || (!buf_ok(&names) && error_out_of_memory(error));
     db_rows_destroy(rows);
     buf_free(&names);
@@ -102,6 +105,11 @@ int command_functions(struct invocation *invocation, struct error *error)
     if (invocation->count == 1) {
         (void)error_set(error, ERROR_USAGE,
                         "functions %s: name the functions; pgflowctl functions lists them",
+                        lever->verb);
+        return FAILED;
+    }
+    if (!lever->takes_force && invocation_value(invocation, "force")) {
+        (void)error_set(error, ERROR_USAGE, "functions %s: --force is for enable and deprecate",
                         lever->verb);
         return FAILED;
     }

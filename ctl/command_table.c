@@ -202,9 +202,11 @@ const struct command command_table[] = {
         .name = "functions",
         .arguments = "[enable|disable|deprecate|unpin FUNCTION...]",
         .summary = "list worker functions, or change them",
-        .help = "enable     lets workers of the functions start; clears a pause\n"
+        .help = "enable     lets workers of the functions start; clears a pause. Refused (exit 1)\n"
+                "           while an open deployment has fenced one of them\n"
                 "disable    stops them and keeps them from starting\n"
-                "deprecate  tells their live workers to finish what they hold and end\n"
+                "deprecate  tells their live workers to finish what they hold and end. Refused\n"
+                "           (exit 1) while one is enabled: its old code would come back\n"
                 "unpin      lets any modules serve, not only those of the applied manifest:\n"
                 "           for a hot fix, until the next manifest is applied\n",
         .most = INVOCATION_ARGUMENTS,
@@ -215,6 +217,7 @@ const struct command command_table[] = {
                     "pgflowctl functions enable pgflow-host/audit\n"
                     "pgflowctl functions unpin pgflow-host/audit\n",
         .run = command_functions,
+        .options = {{"force", NULL, "enable what is fenced, deprecate what is enabled"}},
     },
     {
         .name = "aliases",

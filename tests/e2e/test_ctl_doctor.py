@@ -168,12 +168,15 @@ def test_function_that_its_deployment_retired_is_no_news_and_one_that_it_fenced_
     database.rows("select pgflow.apply_manifest('over')")
     retired = examine(database.url)
     begin("under way", "replace", True)
-    fenced = {finding for _, finding in examine(database.url)[0]}
+    found = examine(database.url)[0]
+    fenced = {finding for _, finding in found}
     begin("over", "retire", False)
     again = {finding for _, finding in examine(database.url)[0]}
 
     assert retired == ({}, 0)
-    assert "fn is disabled" in fenced and any("under way is fenced since" in finding for finding in fenced), fenced
+    assert "fn is disabled: deployment under way has fenced it" in fenced
+    assert not any("functions enable" in remedy for _, remedy in found.values()), found
+    assert any("under way is fenced since" in finding for finding in fenced), fenced
     # It is the later one's now.
     assert any("over is fenced since" in finding for finding in again), again
     assert not any("under way" in finding for finding in again), again

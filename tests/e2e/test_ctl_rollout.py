@@ -256,3 +256,47 @@ def test_coverage_functions_and_workers_answer_an_operator(database, ctl):
         result = ctl(*command, "--json")
         assert result.returncode == 0, (command, result.stderr)
     assert json.loads(ctl("functions", "--json").stdout)[0]["working"] == 1
+
+
+def fence(database, name="June's first"):
+    """Function fn, which works, is to be replaced."""
+    deploy(database, "v1", "v", {"a": "q"})
+    register(database, "q", "fn", ["v1,a"], OLD)
+    database.rows("select pgflow.load_manifest(%s)", json.dumps({"deployment": name, "entries": [REPLACE]}))
+    database.rows("select pgflow.fence_manifest(%s)", name)
+
+
+def enabled(database):
+    return database.value("select enabled from pgflow.worker_functions where function_name = 'fn'")
+
+
+def test_functions_that_a_deployment_has_fenced_are_enabled_by_force_alone(database, ctl):
+    fence(database)
+
+    refused = ctl("functions", "enable", "fn")
+    before = enabled(database)
+    listed = ctl("functions")
+    forced = ctl("functions", "enable", "fn", "--force")
+
+    assert (refused.returncode, before) == (1, False), refused.stderr
+    assert """function "fn" is fenced by deployment "June's first\"""" in refused.stderr
+    assert "--force" in refused.stderr and "rollout MANIFEST status" in refused.stderr
+    assert """deployment "June's first" has fenced it""" in listed.stdout, listed.stdout
+    assert (forced.returncode, enabled(database)) == (0, True), forced.stderr
+
+
+def test_workers_of_an_enabled_function_are_deprecated_by_force_alone(database, ctl):
+    register(database, "q", "fn", [], OLD)
+    live = "select count(*) from pgflow.workers where deprecated_at is null"
+
+    refused = ctl("functions", "deprecate", "fn")
+    before = database.value(live)
+    wrong = ctl("functions", "disable", "fn", "--force")
+    forced = ctl("functions", "deprecate", "fn", "--force")
+
+    assert (refused.returncode, before) == (1, 1), refused.stderr
+    assert 'function "fn" is enabled' in refused.stderr and "pgflowctl functions disable" in refused.stderr
+    assert wrong.returncode == 64 and "--force is for enable and deprecate" in wrong.stderr
+    assert (forced.returncode, database.value(live)) == (0, 0), forced.stderr
+    database.rows("select pgflow.disable_worker_functions('{fn}')")
+    assert ctl("functions", "deprecate", "fn").returncode == 0
