@@ -25,10 +25,14 @@ begin
   -- The table before its sequence, as a drop takes them.
   execute format('lock table pgmq.%I in access share mode', qtable);
   -- One statement, one snapshot: a task and its message come and go together. The newest ids are the living ones.
+  -- A table that a crash emptied has no page. Whether one with pages is empty is not asked: where all of it was worked
+  -- off and not vacuumed, that would be found out from each dead row.
   execute format(
     'select s.last_value - (not s.is_called)::int,'
-    ' exists (select from pgflow.step_tasks t where t.queue_name = $1 and t.status = ''queued'')'
-    ' and not exists (select from pgmq.%I m order by m.msg_id desc limit 1) from %s s', qtable, ids)
+    ' case when pg_relation_size(%L) = 0'
+    ' then exists (select from pgflow.step_tasks t where t.queue_name = $1 and t.status = ''queued'')'
+    ' and not exists (select from pgmq.%I m order by m.msg_id desc limit 1) else false end from %s s',
+    format('pgmq.%I', qtable), qtable, ids)
   into given_id, is_emptied using queue_name;
 
   if given_id < last_id then

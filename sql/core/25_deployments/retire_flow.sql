@@ -7,6 +7,12 @@ create function pgflow.retire_flow(flow_slug text)
 returns pgflow.flows
 language plpgsql
 set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 declare
   flow pgflow.flows := pgflow._require_flow(flow_slug);

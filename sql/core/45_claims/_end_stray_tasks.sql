@@ -11,12 +11,14 @@ set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  moment constant timestamptz := clock_timestamp();
+  lowest constant timestamptz := pgflow._mark(pgflow._mark_name('stalled'), moment);
   locked record;
 begin
   with stray as (
     select t.run_id, t.step_slug, t.task_index
     from pgflow.step_tasks t
-    where t.status = 'started' and t.recover_at <= clock_timestamp()
+    where t.status = 'started' and t.recover_at between lowest and moment
       and not (
         exists (select from pgflow.runs r where r.run_id = any (array[t.run_id]) and r.status || '' = 'started')
         and exists (

@@ -27,6 +27,7 @@ begin
       cross join lateral (
         select x.status from pgflow.step_states x
         where x.run_id = any (array[k.run_id]) and x.step_slug = k.step_slug limit 1) ss
+      offset 0
     ) i
     where t.run_id = any (array[i.run_id]) and t.step_slug = i.step_slug and t.task_index = i.task_index
       and case when t.status in ('queued', 'started')

@@ -12,6 +12,8 @@ language plpgsql
 set search_path = ''
 as $$
 declare
+  moment constant timestamptz := clock_timestamp();
+  lowest constant timestamptz := pgflow._mark(pgflow._mark_name('stalled'), moment);
   one record;
   handled int := 0;
 begin
@@ -19,8 +21,12 @@ begin
     select t.run_id,
            (array_agg(t.step_slug order by t.step_slug, t.task_index))[1:at_most] as step_slugs,
            (array_agg(t.task_index order by t.step_slug, t.task_index))[1:at_most] as task_indexes
-    from pgflow.step_tasks t
-    where t.status = 'started' and t.recover_at <= clock_timestamp() and t.requeued_count >= 3
+    from (
+      select x.run_id, x.step_slug, x.task_index
+      from pgflow.step_tasks x
+      where x.status = 'started' and x.recover_at between lowest and moment and x.requeued_count >= 3
+      offset 0
+    ) t
     group by t.run_id
     order by t.run_id
   loop

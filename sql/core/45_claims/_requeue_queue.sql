@@ -14,19 +14,22 @@ set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  moment constant timestamptz := clock_timestamp();
+  lowest constant timestamptz := pgflow._mark(pgflow._mark_name('stalled'), moment);
   locked record;
   requeued record;
 begin
   with candidates as (
     select t.run_id, t.step_slug, t.task_index
     from pgflow.step_tasks t
-    where t.status = 'started' and t.recover_at <= clock_timestamp()
+    where t.status = 'started' and t.recover_at between lowest and moment
       and t.requeued_count < 3 and t.queue_name = $1
       -- Before the limit: tasks that cannot be recovered must not keep out those that can.
-      and exists (select from pgflow.runs r where r.run_id = any (array[t.run_id]) and r.status || '' = 'started')
+      and exists (select from pgflow.runs r where r.run_id = t.run_id and r.status || '' = 'started' offset 0)
       and exists (
         select from pgflow.step_states ss
-        where ss.run_id = any (array[t.run_id]) and ss.step_slug = t.step_slug and ss.status = 'started')
+        where ss.run_id = t.run_id and ss.step_slug = t.step_slug and ss.status = 'started'
+        offset 0)
     order by t.recover_at
     limit at_most
     for update of t skip locked
@@ -47,10 +50,11 @@ begin
     from unnest(locked.run_ids, locked.step_slugs, locked.task_indexes)
            as l(run_id, step_slug, task_index)
     where t.run_id = any (array[l.run_id]) and t.step_slug = l.step_slug and t.task_index = l.task_index
-      and exists (select from pgflow.runs r where r.run_id = t.run_id and r.status = 'started')
+      and exists (select from pgflow.runs r where r.run_id = t.run_id and r.status || '' = 'started' offset 0)
       and exists (
         select from pgflow.step_states ss
-        where ss.run_id = t.run_id and ss.step_slug = t.step_slug and ss.status = 'started')
+        where ss.run_id = t.run_id and ss.step_slug = t.step_slug and ss.status = 'started'
+        offset 0)
     returning t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id
   )
   select array_agg(c.run_id) as run_ids, array_agg(c.step_slug) as step_slugs,

@@ -33,18 +33,22 @@ begin
     raise warning 'maintenance: messages that were lost: % (%)', sqlerrm, sqlstate;
   end;
   requeued := pgflow.requeue_stalled_tasks();
-  with gone as (
+  with gone as materialized (
     select w.worker_id
     from pgflow.workers w
-    where (w.last_heartbeat_at <= clock_timestamp() - interval '1 hour'
-           or w.stopped_at <= clock_timestamp() - interval '1 hour')
-      and not exists (
-        select from pgflow.step_tasks t
-        where t.status = 'started' and t.last_worker_id = w.worker_id)
+    where w.last_heartbeat_at <= clock_timestamp() - interval '1 hour'
+       or w.stopped_at <= clock_timestamp() - interval '1 hour'
     order by w.worker_id
     for update skip locked
+  ), named as materialized (
+    -- All that is started is read once, and only when somebody is gone.
+    select distinct t.last_worker_id
+    from (select x.last_worker_id from pgflow.step_tasks x where x.status = 'started' offset 0) t
+    where exists (select from gone)
+  ), unnamed as materialized (
+    select g.worker_id from gone g where not exists (select from named n where n.last_worker_id = g.worker_id)
   )
-  delete from pgflow.workers w using gone where w.worker_id = gone.worker_id;
+  delete from pgflow.workers w using unnamed u where w.worker_id = any (array[u.worker_id]);
   -- Last, because it locks tables: nothing may be waited for after it.
   perform pgflow._watch_queues();
   return requeued;

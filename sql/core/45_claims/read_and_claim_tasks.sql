@@ -30,7 +30,7 @@ as $$
 declare
   moment timestamptz := clock_timestamp();
   worker pgflow.workers;
-  next_due timestamptz;
+  due record;
   batch pgflow._message_batch;
   reason text;
 begin
@@ -42,9 +42,9 @@ begin
   select w.* into worker from pgflow.workers w where w.worker_id = $4;
   reason := pgflow._fence_reason(worker, queue_name);
   if reason is null then
-    next_due := pgflow._next_due(queue_name);
-    if next_due is null or next_due > moment then
-      return next pgflow._empty_row(queue_name, next_due);
+    select d.next_due, d.lowest into due from pgflow._due_from_mark(queue_name, moment) d;
+    if due.next_due is null or due.next_due > moment then
+      return next pgflow._empty_row(queue_name, due.next_due);
       return;
     end if;
     select w.* into worker from pgflow.workers w where w.worker_id = $4 for share;
@@ -55,7 +55,7 @@ begin
     return;
   end if;
 
-  batch := pgflow._read_messages(queue_name, qty);
+  batch := pgflow._read_due_messages(queue_name, qty, due.lowest);
   if batch.msg_ids is null then
     -- Others hold what is visible; what they make of it is not ours to wait for.
     return next pgflow._empty_row(queue_name, pgflow._next_due(queue_name, clock_timestamp()));

@@ -22,11 +22,14 @@ set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  -- Deadlines of its claims are later than it is itself, with room for a clock that was set back.
+  claimed_after timestamptz;
   lost record;
 begin
   perform pgflow._check_same_length(
     'release_tasks_except', run_ids, step_slugs, task_indexes, claim_nos);
-  perform from pgflow.workers w where w.worker_id = $1 for update;
+  select w.started_at - interval '10 minutes' into claimed_after
+  from pgflow.workers w where w.worker_id = $1 for update;
 
   with lost as materialized (
     select t.run_id, t.step_slug, t.task_index
@@ -35,6 +38,7 @@ begin
       select x.run_id, x.step_slug, x.task_index, x.claim_no
       from pgflow.step_tasks x
       where x.status = 'started' and x.last_worker_id = $1
+        and x.recover_at >= coalesce(claimed_after, '-infinity')
       offset 0
     ) t
     where not exists (

@@ -22,9 +22,23 @@ set jit = off
 as $$
 declare
   round_limit constant int := 1000;
+  moment constant timestamptz := clock_timestamp();
+  mark constant text := pgflow._mark_name('stalled');
+  seen constant pg_snapshot := pg_current_snapshot();
   requeued int := 0;
+  first_due timestamptz;
   in_queue text;
 begin
+  select t.recover_at into first_due
+  from pgflow.step_tasks t
+  where t.status = 'started' and t.recover_at >= pgflow._mark(mark, moment) and t.recover_at <= moment
+  order by t.recover_at
+  limit 1;
+  perform pgflow._move_mark(mark, moment, seen, first_due, '1 minute', '1 minute');
+  if first_due is null then
+    return 0;
+  end if;
+
   begin
     perform pgflow._end_stray_tasks(round_limit);
   exception when others then
@@ -34,8 +48,12 @@ begin
 
   for in_queue in
     select t.queue_name
-    from pgflow.step_tasks t
-    where t.status = 'started' and t.recover_at <= clock_timestamp() and t.requeued_count < 3
+    from (
+      select x.queue_name, x.recover_at
+      from pgflow.step_tasks x
+      where x.status = 'started' and x.recover_at between first_due and moment and x.requeued_count < 3
+      offset 0
+    ) t
     group by t.queue_name
     order by min(t.recover_at)
   loop

@@ -22,7 +22,9 @@ declare
   nothing pgflow._message_batch;
   no_step constant pgflow._step_ref[] := array[row(nobody, '', '', null)::pgflow._step_ref];
 begin
-  perform pgflow._next_due(queue_name);
+  -- Twice: a session's mark moves with the second look.
+  perform pgflow._due_from_mark(queue_name, clock_timestamp());
+  perform pgflow._due_from_mark(queue_name, clock_timestamp());
   perform pgflow._registered_pairs(nobody);
   perform pgflow._pin_fence(null::pgflow.workers);
   perform pgflow._lock_tasks(queue_name, '{}');

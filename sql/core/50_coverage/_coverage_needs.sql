@@ -11,10 +11,12 @@ returns table (flow_slug text, step_slug text, reason text)
 language sql
 stable
 set search_path = ''
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set jit = off
 as $$
   with recursive in_service as materialized (
     select f.flow_slug
@@ -58,13 +60,22 @@ as $$
   from routed r
   where exists (
     select
-    from pgflow.runs u
-    join pgflow.step_states s on s.run_id = u.run_id and s.step_slug = r.step_slug
-    where u.flow_slug = r.flow_slug and u.status = 'started' and s.status in ('created', 'started'))
+    from (
+      select x.run_id from pgflow.runs x where x.flow_slug = r.flow_slug and x.status = 'started' offset 0
+    ) u
+    cross join lateral (
+      select from pgflow.step_states x
+      where x.run_id = u.run_id and x.step_slug = r.step_slug and x.status in ('created', 'started')
+      offset 0
+    ) s
+    offset 0)
   union all
   select q.flow_slug, q.step_slug, 'executable' from queued q
   union all
   select distinct t.flow_slug, t.step_slug, 'recoverable'
-  from pgflow.step_tasks t
-  where t.status = 'started' and t.queue_name = _coverage_needs.queue_name
+  from (
+    select x.flow_slug, x.step_slug from pgflow.step_tasks x
+    where x.status = 'started' and x.queue_name = _coverage_needs.queue_name
+    offset 0
+  ) t
 $$;

@@ -8,19 +8,27 @@ returns table (queue_name text, status text, tasks bigint)
 language sql
 stable
 set search_path = ''
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set jit = off
 as $$
   select t.queue_name, t.status, count(*)
   from pgflow.queues q
-  join pgflow.step_tasks t on t.queue_name = q.queue_name
-  where t.flow_slug = _live_tasks.flow_slug and t.status = 'queued'
+  cross join lateral (
+    select x.queue_name, x.status from pgflow.step_tasks x
+    where x.queue_name = q.queue_name and x.flow_slug = _live_tasks.flow_slug and x.status = 'queued'
+    offset 0
+  ) t
   group by t.queue_name, t.status
   union all
   select t.queue_name, t.status, count(*)
-  from pgflow.step_tasks t
-  where t.flow_slug = _live_tasks.flow_slug and t.status = 'started'
+  from (
+    select x.queue_name, x.status from pgflow.step_tasks x
+    where x.flow_slug = _live_tasks.flow_slug and x.status = 'started'
+    offset 0
+  ) t
   group by t.queue_name, t.status
 $$;

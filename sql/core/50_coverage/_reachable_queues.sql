@@ -5,10 +5,12 @@ returns text[]
 language sql
 stable
 set search_path = ''
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set jit = off
 as $$
   select coalesce(array_agg(q.queue_name order by q.queue_name), '{}')
   from (
@@ -17,9 +19,15 @@ as $$
     where s.flow_slug = _reachable_queues.flow_slug
       and exists (
         select
-        from pgflow.runs r
-        join pgflow.step_states t on t.run_id = r.run_id and t.step_slug = s.step_slug
-        where r.flow_slug = s.flow_slug and r.status = 'started' and t.status in ('created', 'started'))
+        from (
+          select x.run_id from pgflow.runs x where x.flow_slug = s.flow_slug and x.status = 'started' offset 0
+        ) r
+        cross join lateral (
+          select from pgflow.step_states x
+          where x.run_id = r.run_id and x.step_slug = s.step_slug and x.status in ('created', 'started')
+          offset 0
+        ) t
+        offset 0)
     union
     select t.queue_name from pgflow._live_tasks(_reachable_queues.flow_slug) as t
   ) as q

@@ -10,6 +10,12 @@ returns jsonb
 language sql
 stable
 set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
   with started as (
     select t.flow_slug, t.step_slug, count(*) as tasks
@@ -35,7 +41,7 @@ as $$
     where s.flow_slug = any (host_status.flow_slugs)
     group by s.flow_slug
   ),
-  latest as (
+  latest as materialized (
     select r.run_id, r.flow_slug from pgflow.runs r order by r.started_at desc limit 1000
   ),
   failure as (
@@ -43,8 +49,12 @@ as $$
            coalesce(ss.failed_at, ss.skipped_at) as at,
            case when length(ss.error_message) > 500 then left(ss.error_message, 497) || '...' else ss.error_message end as error
     from latest l
-    join pgflow.step_states ss on ss.run_id = l.run_id
-    where l.flow_slug = any (host_status.flow_slugs) and ss.error_message is not null
+    cross join lateral (
+      select x.* from pgflow.step_states x
+      where x.run_id = l.run_id and x.error_message is not null
+      offset 0
+    ) ss
+    where l.flow_slug = any (host_status.flow_slugs)
     order by at desc
     limit 20
   ),

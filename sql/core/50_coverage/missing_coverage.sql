@@ -8,10 +8,12 @@ returns table (flow_slug text, step_slug text, reasons text[], counts bigint[])
 language sql
 stable
 set search_path = ''
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set jit = off
 as $$
   with missing as (
     select n.flow_slug, n.step_slug, n.reason
@@ -25,9 +27,14 @@ as $$
            case m.reason
              when 'draining' then (
                select count(*)
-               from pgflow.runs u
-               join pgflow.step_states s on s.run_id = u.run_id and s.step_slug = m.step_slug
-               where u.flow_slug = m.flow_slug and u.status = 'started' and s.status in ('created', 'started'))
+               from (
+                 select x.run_id from pgflow.runs x where x.flow_slug = m.flow_slug and x.status = 'started' offset 0
+               ) u
+               cross join lateral (
+                 select from pgflow.step_states x
+                 where x.run_id = u.run_id and x.step_slug = m.step_slug and x.status in ('created', 'started')
+                 offset 0
+               ) s)
              when 'executable' then (
                select count(*)
                from pgflow.step_tasks t

@@ -1,0 +1,12 @@
+-- The setting that keeps a session's mark (_mark). Names of settings have fewer letters than names of queues.
+-- subject: what index of which queue. Callers: the claims, recovery.
+create function pgflow._mark_name(subject text)
+returns text
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  return 'pgflow.mark_' || md5(subject);
+end
+$$;

@@ -1,0 +1,59 @@
+"""What a call costs depends neither on how many runs there are nor on what the planner believes of them.
+
+PGF_PLAN_RUNS names the two numbers of runs that are compared.
+"""
+import os
+import pathlib
+
+import pytest
+
+import paths
+import regimes
+import world
+
+SIZES = [int(number) for number in os.environ.get("PGF_PLAN_RUNS", "1000,20000").split(",")]
+RATIO = 1.5
+# What was queued or started and has ended keeps its place in the indexes of all that is queued or started, until a
+# vacuum. Looks for all of that read a page for so many ended tasks; claims and results read none.
+TASKS_A_PAGE = 100
+LOOKS_FOR_ALL = {"release_tasks_except", "queue_coverage", "missing_coverage", "queue_stats", "drain_status",
+                 "drain_status, drained", "deletion_blockers", "retire_flow", "host_status", "draining_runs"}
+
+
+@pytest.fixture(scope="session")
+def template():
+    world.cluster.administer("alter system set autovacuum = off", "select pg_reload_conf()")
+    return world.cluster.make_template()
+
+
+def measure(template, make, runs):
+    made, sessions = make(template, runs)
+    try:
+        costs = {}
+        for age, session in sessions.items():
+            tour = paths.Tour(made, session)
+            tour.hot()
+            tour.housekeeping()
+            costs[age] = tour.costs
+        return costs
+    finally:
+        made.close()
+
+
+@pytest.mark.parametrize("name", regimes.REGIMES)
+def test_costs_are_the_same_with_few_and_many_runs(template, name):
+    few, many = (measure(template, regimes.REGIMES[name], runs) for runs in SIZES)
+    lines, wrong = [], []
+    for age in few:
+        for path, (buffers, rows, units) in few[age].items():
+            buffers_many, rows_many, units_many = many[age][path]
+            pairs = ((buffers / units, buffers_many / units_many), (rows / units, rows_many / units_many))
+            dead = (SIZES[1] - SIZES[0]) / TASKS_A_PAGE if name in ("emptied", "worked off") and path in LOOKS_FOR_ALL else 0
+            is_wrong = any(big > RATIO * small + 1 + dead / units for small, big in pairs)
+            line = f"{name:15} {age:8} {path:26} buffers {pairs[0][0]:9.1f} {pairs[0][1]:9.1f}  rows {pairs[1][0]:8.1f} {pairs[1][1]:8.1f}"
+            lines.append(line + ("  <--" if is_wrong else ""))
+            wrong += [line] if is_wrong else []
+    if "PGF_PLAN_TABLE" in os.environ:
+        with pathlib.Path(os.environ["PGF_PLAN_TABLE"]).open("a") as table:
+            table.write("\n".join(lines) + "\n")
+    assert not wrong, "\n".join(wrong)
