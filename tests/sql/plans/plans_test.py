@@ -11,7 +11,7 @@ import paths
 import regimes
 import world
 
-SIZES = [int(number) for number in os.environ.get("PGF_PLAN_RUNS", "1000,20000").split(",")]
+SIZES = [int(number) for number in os.environ.get("PGF_PLAN_RUNS", "500,8000").split(",")]
 RATIO = 1.5
 # What was queued or started and has ended keeps its place in the indexes of all that is queued or started, until a
 # vacuum. Looks for all of that read a page for so many ended tasks; claims and results read none.
