@@ -223,6 +223,13 @@ static bool refuse_unread(const struct inspection *inspection, struct error *err
     return error_set(error, ERROR_CONFIG, "printed more than any descriptor while it was loaded");
 }
 
+/* The runner's own answer to options that it does not know; nothing was loaded yet. */
+static bool is_foreign_runner(const struct inspection *inspection)
+{
+    return WEXITSTATUS(inspection->status) == ERROR_USAGE && inspection->answer.size == 0 &&
+           strstr(inspection->words.data, "usage: pgflow-runner") != NULL;
+}
+
 static bool judge(const struct inspection *inspection, struct error *error)
 {
     char text[128];
@@ -246,6 +253,11 @@ static bool judge(const struct inspection *inspection, struct error *error)
     if (answered && (WEXITSTATUS(status) == ERROR_CONFIG || WEXITSTATUS(status) == ERROR_INTERNAL))
         return error_set(error, WEXITSTATUS(status), "%.*s", (int)inspection->answer.size,
                          inspection->answer.data);
+    if (is_foreign_runner(inspection))
+        return error_set(error, ERROR_CONFIG,
+                         "%s is of another release and does not know what this program asks of "
+                         "it; install both from one release",
+                         inspection->request->runner_program);
     snprintf(text, sizeof text, "exited with status %d while it was loaded (in a constructor?)",
              WEXITSTATUS(status));
     return refuse_with_words(inspection, error, text);

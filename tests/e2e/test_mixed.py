@@ -54,9 +54,14 @@ def test_every_row_of_the_table_names_a_test():
 # ---- Host and runner ----
 
 
-def test_a_host_of_this_release_works_with_a_runner_of_the_one_before(release, database, tmp_path):
+def test_a_host_of_this_release_refuses_a_runner_of_the_one_before(release, database, tmp_path):
     program = programs(tmp_path / "bin", BUILD, release.build)
-    serves_hello(database, program, HELLO, tmp_path)
+
+    done = run([program, "--queue", "hello", "--plugin", HELLO], {"PGFLOW_DATABASE": database.url}, 60, tmp_path)
+
+    assert done.returncode == 78
+    assert f"{tmp_path}/bin/pgflow-runner is of another release" in done.stderr
+    assert "install both from one release" in done.stderr
 
 
 def test_a_host_of_the_release_before_works_with_a_runner_of_this_one(release, database, tmp_path):
