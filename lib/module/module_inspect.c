@@ -255,9 +255,8 @@ static bool judge(const struct inspection *inspection, struct error *error)
                          inspection->answer.data);
     if (is_foreign_runner(inspection))
         return error_set(error, ERROR_CONFIG,
-                         "%s is of another release and does not know what this program asks of "
-                         "it; install both from one release",
-                         inspection->request->runner_program);
+                         "the pgflow-runner that was found is of another release and does not know "
+                         "what this program asks of it; install both from one release");
     snprintf(text, sizeof text, "exited with status %d while it was loaded (in a constructor?)",
              WEXITSTATUS(status));
     return refuse_with_words(inspection, error, text);
