@@ -27,7 +27,7 @@ static char *configured_database(const char *path, struct error *error)
     char *database = NULL;
     buf_init(&text, LIMIT_CONFIG_FILE);
     if (option_layer_init(&layer, error)) {
-        if ((text_file_read(path, &text, error) || error_wrap(error, "--config")) &&
+        if ((text_file_read_trusted(path, &text, error) || error_wrap(error, "--config")) &&
             option_layer_read_config(&layer, path, text.data, error)) {
             const struct option_values *values = option_layer_get(&layer, option_find("database"));
             if (values->count > 0)

@@ -20,17 +20,27 @@ bool module_descriptor_check(const char *path, const char *descriptor, struct er
     return good;
 }
 
-char *module_descriptor_read(const char *path, struct error *error)
+static char *read_descriptor(const char *path, bool check_owner, struct error *error)
 {
     size_t size = 0;
     int program = runner_program_open(NULL, error);
     if (program < 0)
         return NULL;
-    char *descriptor = module_inspect(program, path, &size, error);
+    char *descriptor = module_inspect(program, path, check_owner, &size, error);
     (void)close(program);
     if (descriptor && !module_descriptor_check(path, descriptor, error)) {
         free(descriptor);
         descriptor = NULL;
     }
     return descriptor;
+}
+
+char *module_descriptor_read(const char *path, struct error *error)
+{
+    return read_descriptor(path, false, error);
+}
+
+char *module_descriptor_read_trusted(const char *path, struct error *error)
+{
+    return read_descriptor(path, true, error);
 }

@@ -12,6 +12,8 @@
 /* An object on one line, to be freed with free(); its shape is that of
  * pgflow.ensure_deployment's argument. NULL: ERROR_CONFIG that names the file. */
 char *module_descriptor_read(const char *path, struct error *error) MUST_CHECK;
+/* Of one that nobody else can change: for completion, where a key maps what a word names. */
+char *module_descriptor_read_trusted(const char *path, struct error *error) MUST_CHECK;
 
 /* What a host asks of it at its start: a process that maps foreign code printed it, so
  * nothing in it is believed before. */

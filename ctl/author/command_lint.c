@@ -26,7 +26,7 @@ static bool look_at_start(struct lint *lint, const struct module_bytes *bytes, c
     if (!module_bytes_check_owner(bytes, &refusal))
         lint_add(lint, "writable", "as it says; a host takes it with --allow-writable-plugins only",
                  "%s", refusal.text);
-    char *descriptor = module_inspect(runner, path, NULL, &refusal);
+    char *descriptor = module_inspect(runner, path, false, NULL, &refusal);
     if (!descriptor || !module_descriptor_check(path, descriptor, &refusal))
         lint_add(lint, "refused", "pgflowctl inspect says the same", "%s", refusal.text);
     free(descriptor);

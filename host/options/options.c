@@ -18,7 +18,7 @@ enum { LAYER_ARGUMENTS, LAYER_ENVIRONMENT, LAYER_CONFIG, LAYER_COUNT };
 
 static bool read_file(const char *path, struct buf *text, struct error *error)
 {
-    if (!text_file_read(path, text, error))
+    if (!text_file_read_trusted(path, text, error))
         return error_wrap(error, "--config");
     if (memchr(text->data, '\0', text->size) != NULL)
         return error_set(error, ERROR_USAGE, "--config: '%s' is not a text file", path);

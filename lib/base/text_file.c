@@ -3,6 +3,7 @@
  */
 #include "base/text_file.h"
 
+#include "base/file_trust.h"
 #include "base/limits.h"
 
 #include <errno.h>
@@ -21,12 +22,23 @@ bool text_file_read_stream(FILE *file, const char *name, struct buf *text, struc
                                      text->maximum / LIMIT_MIB);
 }
 
-bool text_file_read(const char *path, struct buf *text, struct error *error)
+static bool read_path(const char *path, bool trusted, struct buf *text, struct error *error)
 {
     FILE *file = fopen(path, "re");
     if (!file)
         return error_set(error, ERROR_USAGE, "cannot open '%s': %s", path, strerror(errno));
-    bool read = text_file_read_stream(file, path, text, error);
+    bool read = (!trusted || file_trust_check_open(fileno(file), error)) &&
+                text_file_read_stream(file, path, text, error);
     (void)fclose(file);
     return read;
+}
+
+bool text_file_read(const char *path, struct buf *text, struct error *error)
+{
+    return read_path(path, false, text, error);
+}
+
+bool text_file_read_trusted(const char *path, struct buf *text, struct error *error)
+{
+    return read_path(path, true, text, error);
 }

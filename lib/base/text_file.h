@@ -15,6 +15,9 @@
  * than the buffer may be. */
 bool text_file_read(const char *path, struct buf *text, struct error *error) MUST_CHECK;
 
+/* The same of a file that is believed: refused when others can change it (file_trust.h). */
+bool text_file_read_trusted(const char *path, struct buf *text, struct error *error) MUST_CHECK;
+
 /* The same of an open stream, which is called `name` in errors. */
 bool text_file_read_stream(FILE *file, const char *name, struct buf *text,
                            struct error *error) MUST_CHECK;

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "db/address_parts.h"
+#include "db/service_file.h"
 
 #include <libpq-fe.h>
 #include <stdlib.h>
@@ -156,6 +157,10 @@ struct db_address *db_address_create(const char *url, struct error *error)
         given = parse_url(url, error);
         if (!given)
             return NULL;
+    }
+    if (!service_file_check(option_value(given, "service"), error)) {
+        PQconninfoFree(given);
+        return NULL;
     }
     struct db_address *address = calloc(1, sizeof(*address));
     PQconninfoOption *defaults = read_defaults(option_value(given, "service"));

@@ -3,6 +3,7 @@
  */
 #include "module/module_bytes.h"
 
+#include "base/file_trust.h"
 #include "module/sealed_file.h"
 
 #include <errno.h>
@@ -162,41 +163,10 @@ void module_bytes_close(struct module_bytes *bytes)
     *bytes = (struct module_bytes){.data = NULL};
 }
 
-static bool check_owner(const char *path, const struct stat *about, bool sticky_helps,
-                        struct error *error)
-{
-    if (about->st_uid != 0 && about->st_uid != geteuid())
-        return error_set(error, ERROR_CONFIG,
-                         "'%s' belongs to user %u, who could replace what runs here: chown it to "
-                         "root or to the user of the host (%u), or allow it with "
-                         "--allow-writable-plugins",
-                         path, about->st_uid, geteuid());
-    if ((about->st_mode & (S_IWGRP | S_IWOTH)) == 0 ||
-        (sticky_helps && (about->st_mode & S_ISVTX) != 0))
-        return true;
-    return error_set(error, ERROR_CONFIG,
-                     "'%s' can be written by others than its owner (mode %04o): chmod go-w %s, or "
-                     "allow it with --allow-writable-plugins",
-                     path, about->st_mode & 07777, path);
-}
-
 bool module_bytes_check_owner(const struct module_bytes *bytes, struct error *error)
 {
-    char folder[PATH_MAX];
-    struct stat about;
-    char *slash;
-
-    if (!check_owner(bytes->real_path, &bytes->about, false, error))
-        return false;
-    snprintf(folder, sizeof folder, "%s", bytes->real_path);
-    slash = strrchr(folder, '/');
-    if (slash == NULL || slash == folder)
-        folder[1] = '\0';
-    else
-        *slash = '\0';
-    if (stat(folder, &about) != 0)
-        return error_set(error, ERROR_CONFIG, "its folder '%s': %s", folder, strerror(errno));
-    return check_owner(folder, &about, true, error);
+    return file_trust_check(bytes->real_path, &bytes->about,
+                            ", or allow it with --allow-writable-plugins", error);
 }
 
 static bool is_roots(const struct stat *about)

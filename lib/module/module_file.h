@@ -110,14 +110,15 @@ bool module_file_changed(struct module_file *file);
 
 /*
  * Inspection alone, of a file where it lies: for pgflowctl inspect and shell
- * completion. No checks of owners, no copy.
+ * completion. No copy.
  */
 
 /* The descriptor's JSON text, NUL-terminated, to be freed with free(). NULL:
  * error that begins with the path: not found, not ELF, truncated, unresolved
  * symbol, no entry symbol, wrong magic or ABI, malformed descriptor, a
- * constructor that crashed or exited, nothing within 10 s. */
-char *module_inspect(int runner_program, const char *path, size_t *size,
+ * constructor that crashed or exited, nothing within 10 s. `check_owner`: also
+ * what others can write, for one who does not ask for its constructors to run. */
+char *module_inspect(int runner_program, const char *path, bool check_owner, size_t *size,
                      struct error *error) MUST_CHECK;
 
 #endif

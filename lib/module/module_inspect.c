@@ -313,14 +313,15 @@ static char *inspect_source(int runner_program, struct module_source *source, si
 }
 
 /* A bare name is not searched in library folders. */
-char *module_inspect(int runner_program, const char *path, size_t *size, struct error *error)
+char *module_inspect(int runner_program, const char *path, bool check_owner, size_t *size,
+                     struct error *error)
 {
     struct module_source *source = calloc(1, sizeof *source);
     char *answer = NULL;
 
     if (source == NULL)
         error_out_of_memory(error);
-    else if (module_source_read(source, path, false, error))
+    else if (module_source_read(source, path, check_owner, error))
         answer = inspect_source(runner_program, source, size, error);
     if (answer == NULL)
         error_wrap(error, "%s", path);

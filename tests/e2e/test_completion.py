@@ -243,3 +243,17 @@ def test_fish_reads_quoted_words(tmp_path):
     for word in ODD_WORDS:
         assert fish(f"pgflow-host --plugin {word} --queue ch", tmp_path) == ["chain"]
     assert fish("pgflow-host --plugin two", tmp_path) == ["two words.so"]
+
+
+def test_tab_maps_no_module_that_others_can_write(tmp_path):
+    """Its constructors would run, and nobody asked for that."""
+    file = tmp_path / "flow.so"
+    shutil.copy(module("ctor_prints"), file)
+    words = b"".join(word + b"\0" for word in (b"pgflow-host", b"--plugin", os.fsencode(file), b"--queue", b""))
+
+    def completed(mode):
+        file.chmod(mode)
+        return subprocess.run([CTL, "complete"], input=words, env=environment(), capture_output=True, check=True).stdout
+
+    assert completed(0o755) != b""
+    assert completed(0o777) == b""

@@ -229,12 +229,12 @@ Test(module, change_of_the_source_is_told_once)
 Test(module, inspect_alone_needs_no_store)
 {
     size_t size;
-    char *json = module_inspect(fixture_runner, in_plugins("chain"), &size, &fixture_error);
+    char *json = module_inspect(fixture_runner, in_plugins("chain"), false, &size, &fixture_error);
 
     cr_assert_not_null(json, "%s", fixture_error.text);
     cr_assert_not_null(strstr(json, "\"chain\""));
     free(json);
-    cr_assert_null(module_inspect(fixture_runner, "./nowhere.so", &size, &fixture_error));
+    cr_assert_null(module_inspect(fixture_runner, "./nowhere.so", false, &size, &fixture_error));
     cr_assert_str_eq(fixture_error.text,
                      "./nowhere.so: cannot be opened: No such file or directory");
 }
