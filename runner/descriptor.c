@@ -47,6 +47,7 @@ static void take_fixed_parts(struct reading *reading)
     const pgf_module *module = &reading->module;
     out->abi_minor = module->abi_minor;
     out->needs_minor = module->needs_minor;
+    out->flags = module->flags;
     out->queue_mode = module->queue_mode;
     out->init = module->init;
     out->fini = module->fini;

@@ -38,6 +38,7 @@ struct descriptor_step {
 
 struct descriptor {
     uint32_t abi_minor, needs_minor;
+    uint32_t flags; /* PGF_MAY_GROW or 0 */
     const char *flow_slug;
     const char *alias;   /* never NULL: the flow slug by default */
     const char *version; /* or NULL */

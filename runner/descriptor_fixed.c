@@ -177,10 +177,15 @@ static bool check_step_words(struct reading *reading, uint32_t i)
 bool check_kinds_modes_flags(struct reading *reading)
 {
     const pgf_module *module = &reading->module;
-    if (module->flags != 0)
+    if ((module->flags & ~PGF_MAY_GROW) != 0)
         return reading_refuse(reading, "flags",
-                              found_format(reading, "0x%x", (unsigned)module->flags), "0",
-                              zero_initialise);
+                              found_format(reading, "0x%x", (unsigned)module->flags),
+                              "0 or 1 (PGF_MAY_GROW)", zero_initialise);
+    /* An older host would refuse it with a message about a zeroed struct. */
+    if (module->flags != 0 && module->needs_minor < MINOR_OF_FLAGS)
+        return reading_refuse(reading, "needs_minor",
+                              found_format(reading, "%u", (unsigned)module->needs_minor),
+                              "at least 1 with flags set", "set .needs_minor = 1");
     if (module->queue_mode > PGF_QUEUE_ROUTED)
         return reading_refuse(
             reading, "queue_mode", found_format(reading, "%u", (unsigned)module->queue_mode),

@@ -13,6 +13,9 @@
 #define STEP_SIZE_1_0 (offsetof(pgf_step, run) + sizeof(void *))
 #define OPTIONS_SIZE_1_0 (offsetof(pgf_options, start_delay_s) + sizeof(pgf_int))
 
+/* pgf_module.flags are known since. */
+#define MINOR_OF_FLAGS 1u
+
 /* A slug in lower case and the step that has it; sorted by name. */
 struct slug_entry {
     const char *lower;

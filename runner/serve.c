@@ -14,6 +14,7 @@
 #include "runner/crash_note.h"
 #include "runner/module.h"
 #include "runner/output_mark.h"
+#include "runner/residue.h"
 #include "runner/sandbox.h"
 
 #include <errno.h>
@@ -40,6 +41,7 @@ struct server {
     void *state;      /* the module's, from init */
     uint64_t running; /* number of the task in its handler; 0: none */
     uint64_t calls;
+    uint32_t residue; /* what the last task left; then no further one runs here */
     struct call call;
     char last_log[LAST_LOG]; /* the reason when init fails */
 };
@@ -164,7 +166,7 @@ static void put_result(struct server *server, struct outgoing *out, uint64_t num
     struct frame_result *result = &out->result;
     bool keeps_output = result->status == PGF_OK && !call->over_limit && buf_ok(&call->output);
 
-    result->flags = output_mark_end(number);
+    result->flags = output_mark_end(number) | server->residue << FRAME_RESULT_RESIDUE_SHIFT;
     if (call->over_limit)
         result->flags |= FRAME_RESULT_OVER_LIMIT;
     else if (!buf_ok(&call->output))
@@ -206,12 +208,14 @@ static void run_task(struct server *server, const struct frame *frame, struct ou
     server->call.abi.step_slug = (pgf_str){.ptr = step->slug, .len = strlen(step->slug)};
     server->running = frame->number;
     output_mark_begin();
+    residue_begin();
     begin = now_us();
     out->result = (struct frame_result){.status = step->run(server->state, &server->call.abi)};
     out->result.elapsed_us = now_us() - begin;
     /* A child that came back out of the handler as well: its parent answers. */
     if (getpid() != server->pid)
         _exit(EXIT_SOCKET);
+    server->residue = residue_clear(out->result.elapsed_us);
     server->running = 0;
     put_result(server, out, frame->number);
 }
@@ -245,6 +249,25 @@ static bool next_frame(struct server *server, bool wait, struct frame *frame)
     }
 }
 
+static void take_task(struct server *server, const struct frame *frame, struct outgoing *out)
+{
+    put_started(out, frame->number);
+    flush_outgoing(out);
+    call_end(&server->call);
+    if (is_skipped(server, frame->number))
+        send_frame(FRAME_SKIPPED, frame->number, NULL, 0, NULL, 0);
+    else
+        run_task(server, frame, out);
+}
+
+/* In a process that is not as the first task found it. The host knows by the answer before. */
+static void skip_task(struct server *server, uint64_t number, struct outgoing *out)
+{
+    flush_outgoing(out);
+    call_end(&server->call);
+    send_frame(FRAME_SKIPPED, number, NULL, 0, NULL, 0);
+}
+
 /* Until STOP. A frame's texts live in the reader, so nothing is received
  * between the arrival of a task and its answer. */
 static void serve_tasks(struct server *server)
@@ -254,13 +277,10 @@ static void serve_tasks(struct server *server)
 
     next_frame(server, true, &frame);
     while (frame.type == FRAME_TASK) {
-        put_started(&out, frame.number);
-        flush_outgoing(&out);
-        call_end(&server->call);
-        if (is_skipped(server, frame.number))
-            send_frame(FRAME_SKIPPED, frame.number, NULL, 0, NULL, 0);
+        if (server->residue != 0)
+            skip_task(server, frame.number, &out);
         else
-            run_task(server, &frame, &out);
+            take_task(server, &frame, &out);
         if (next_frame(server, false, &frame))
             continue;
         flush_outgoing(&out);
@@ -285,6 +305,7 @@ static bool start_server(struct server *server, struct error *error)
     call_init(&server->call, server->page, &server->host, server->options->max_payload);
     server->call.abi.flow_slug = (pgf_str){.ptr = server->descriptor->flow_slug,
                                            .len = strlen(server->descriptor->flow_slug)};
+    residue_open((server->descriptor->flags & PGF_MAY_GROW) != 0);
     ready.step_count = server->descriptor->n_steps;
     ready.address_space = address_space_size();
     output_flush();

@@ -294,6 +294,10 @@ static void print_text(struct exec *exec)
         plain_print(stderr, report->error.data);
         fputc('\n', stderr);
     }
+    if (report->left.size > 0) {
+        plain_print(stderr, report->left.data);
+        fputs(": a host would run the next task in another process\n", stderr);
+    }
     if (report->retry_after_s >= 0)
         fprintf(stderr, "asks to be tried again after %d s\n", report->retry_after_s);
     if (exec->uses_valgrind)
@@ -325,6 +329,7 @@ static bool print_json(struct exec *exec, struct error *error)
     else
         buf_puts(&out, "null");
     put_member(&out, "error", &report->error);
+    put_member(&out, "left", &report->left);
     if (report->retry_after_s >= 0)
         buf_printf(&out, ",\"retryAfterSeconds\":%d", report->retry_after_s);
     buf_printf(&out,

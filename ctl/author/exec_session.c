@@ -9,6 +9,7 @@
 #include "module/module_file.h"
 
 #include <cjson/cJSON.h>
+#include <pgflow/module.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,6 +240,11 @@ static void on_event(void *context, const struct pool_event *event)
     struct exec_memory *memory = &session->report->memory;
     if (strcmp(event->name, "runner_ready") == 0)
         memory->ready = resident_kib(event->pid, &memory->peak);
+    /* Each kind is told once; with it a hint that the calls are not all of one process. */
+    if (strcmp(event->name, "runner_recycled") == 0 && event->level == PGF_LOG_WARN) {
+        buf_puts(&session->report->left, session->report->left.size > 0 ? "; " : "");
+        buf_puts(&session->report->left, event->text);
+    }
 }
 
 static bool start(struct session *session, const struct exec_module *module, struct error *error)
@@ -282,6 +288,7 @@ bool exec_run(const struct exec_module *module, const struct exec_request *reque
                                    .us = calloc(request->calls, sizeof(*report->us))};
     buf_init(&report->output, (size_t)LIMIT_PAYLOAD_DEFAULT_MIB * LIMIT_MIB);
     buf_init(&report->error, LIMIT_ERROR_TEXT);
+    buf_init(&report->left, LIMIT_ERROR_TEXT);
     if (!report->us)
         return error_out_of_memory(error);
     if (uv_loop_init(&session.loop) != 0)
@@ -306,4 +313,5 @@ void exec_report_free(struct exec_report *report)
     free(report->us);
     buf_free(&report->output);
     buf_free(&report->error);
+    buf_free(&report->left);
 }

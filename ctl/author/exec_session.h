@@ -62,6 +62,7 @@ struct exec_report {
     enum pool_outcome outcome;
     struct buf output;
     struct buf error;
+    struct buf left;       /* in the process, so that it was replaced; empty: nothing */
     int32_t retry_after_s; /* -1: not asked for */
     bool died;
     uint64_t *us; /* of each call, in order */

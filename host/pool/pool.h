@@ -206,7 +206,7 @@ void pool_kill_all(struct pool *pool);
 /* For the metrics. */
 enum pool_exit_cause {
     POOL_EXIT_IDLE,     /* ended by us: idle for long */
-    POOL_EXIT_RECYCLED, /* ended by us: tasks or memory */
+    POOL_EXIT_RECYCLED, /* ended by us: tasks, memory, or what a task left in it */
     POOL_EXIT_STOPPED,  /* ended by us: the pool closes */
     POOL_EXIT_KILLED,   /* killed by us: cancel or pool_kill_all */
     POOL_EXIT_TIMEOUT,  /* killed by us: deadline */

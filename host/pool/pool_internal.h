@@ -17,6 +17,7 @@
 #include "pool/reaper.h"
 #include "wire/cancel_page.h"
 #include "wire/frame.h"
+#include "wire/residue.h"
 
 #include <pgflow/module.h>
 
@@ -108,6 +109,7 @@ struct runner {
     int64_t exit_status;      /* from the kernel, once EXITED */
     int exit_signal;
     bool out_of_memory; /* struct result_death */
+    uint32_t residue; /* what a task left in it (wire/residue.h): it runs no further one */
     bool ready_came;
     bool awaits_stop;     /* a stop signal ended it: is the host about to be told as well? */
     bool output_unheard;  /* output was read after its answers were */
@@ -144,6 +146,7 @@ struct pool_module {
     uv_timer_t retry;
 
     uint64_t exits[POOL_EXIT_CAUSES];
+    uint32_t residue_told; /* bits that the log had at warn */
 };
 
 struct pool {
@@ -268,6 +271,10 @@ void runner_watch_socket(struct runner *runner);
 /* True: the handler of this task will never begin, and no list or ring knows it
  * any more. False: it began, or the answer will tell. */
 bool runner_take_back(struct runner *runner, struct pool_task *task);
+
+/* It runs none of the tasks in its ring any more, and answers for each that it did not: they are
+ * placed anew. */
+void runner_abandon_waiting(struct runner *runner);
 
 /* runner_answer.c */
 /* on_started, once its handler certainly runs or ran. */

@@ -172,7 +172,9 @@ void runner_rest(struct runner *runner)
     const struct pool_config *config = &runner->pool->config;
 
     runner_set_state(runner, RUNNER_IDLE);
-    if (is_worn_out(runner)) {
+    if (runner->residue != 0) {
+        runner_stop(runner, POOL_EXIT_RECYCLED);
+    } else if (is_worn_out(runner)) {
         pool_emit(runner->module, "runner_recycled", PGF_LOG_DEBUG, NULL, runner->pid,
                   "recycled after %llu tasks, %llu MiB", (unsigned long long)runner->tasks_done,
                   (unsigned long long)runner->address_space / LIMIT_MIB);

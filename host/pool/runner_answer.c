@@ -109,6 +109,22 @@ static void finish_answered(struct runner *runner, struct pool_task *task,
     pool_finish_task(runner->pool, task, &handed);
 }
 
+/* Told at warn once for each kind: a module that does it does it with every task. */
+static void note_residue(struct runner *runner, const struct pool_task *task, uint32_t residue)
+{
+    struct pool_module *module = runner->module;
+    bool is_news = (residue & ~module->residue_told) != 0;
+    char words[512];
+
+    if (residue == 0)
+        return;
+    runner->residue |= residue;
+    module->residue_told |= residue;
+    residue_describe(residue, words, sizeof words);
+    pool_emit(module, "runner_recycled", is_news ? PGF_LOG_WARN : PGF_LOG_DEBUG, task, runner->pid,
+              "recycled: the task left %s", words);
+}
+
 static bool on_result(struct runner *runner, const struct frame *frame)
 {
     struct runner_slot *head = runner_head(runner);
@@ -128,7 +144,10 @@ static bool on_result(struct runner *runner, const struct frame *frame)
     runner->tasks_done++;
     if (result.address_space > 0)
         runner->address_space = result.address_space;
+    note_residue(runner, task, result.flags >> FRAME_RESULT_RESIDUE_SHIFT & RESIDUE_ALL);
     runner_drop_head(runner);
+    if (runner->residue != 0)
+        runner_abandon_waiting(runner);
     runner_expect_start(runner);
     module_note_finished(runner->module, result.elapsed_us);
     finish_answered(runner, task, &result, output, error_text);

@@ -47,7 +47,7 @@ bool runner_can_prefetch(const struct runner *runner, const struct pool_task *ta
     uint64_t tasks = runner->tasks_done + runner->ring_count;
 
     return runner->ring_count < CANCEL_PAGE_SLOTS && runner->unsent_task == NULL &&
-           runner->unsent_copy == NULL && !runner->socket_ended &&
+           runner->unsent_copy == NULL && !runner->socket_ended && runner->residue == 0 &&
            (config->runner_max_tasks == 0 || tasks < config->runner_max_tasks) &&
            task->input_size + task->flow_input_size <= LIMIT_PREFETCH_PAYLOAD;
 }
@@ -257,4 +257,29 @@ bool runner_take_back(struct runner *runner, struct pool_task *task)
     if (place > 0)
         runner->pool->prefetched--;
     return true;
+}
+
+void runner_abandon_waiting(struct runner *runner)
+{
+    for (uint32_t place = runner->ring_count; place-- > 0;) {
+        struct runner_slot *slot = runner_slot_at(runner, place);
+        struct pool_task *task = slot->task;
+
+        if (task == NULL)
+            continue;
+        /* Taken back already, or its frame cannot be detached: its answer settles it. */
+        if (task->state == TASK_SKIPPING ||
+            (runner->unsent_task == task && !detach_unsent(runner))) {
+            task->state = TASK_SKIPPING;
+            continue;
+        }
+        slot->task = NULL;
+        task->runner = NULL;
+        if (place > 0)
+            runner->pool->prefetched--;
+        if (task->cancel_why != 0)
+            pool_return_task(runner->pool, task);
+        else
+            pool_enqueue(runner->pool, task, true);
+    }
 }

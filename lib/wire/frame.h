@@ -38,7 +38,8 @@ enum frame_type {
     FRAME_FAILED = 17,  /* text: why this runner cannot start; it exits next */
     FRAME_STARTED = 18, /* no body: the handler of task `number` is about to run */
     FRAME_RESULT = 19,  /* struct frame_result, output, error text, a NUL behind each */
-    FRAME_SKIPPED = 20, /* no body: task `number` had been taken back and did not run */
+    FRAME_SKIPPED = 20, /* no body: task `number` did not run: it had been taken back, or the runner
+                           runs no further one */
     FRAME_LOG = 21,     /* struct frame_log, text; number 0: outside of a task */
     FRAME_CRASH = 22,   /* struct frame_crash: the runner dies of this signal next */
 };
@@ -67,6 +68,9 @@ struct frame_task {
 #define FRAME_RESULT_STDERR 2u     /* the same on stderr */
 #define FRAME_RESULT_OVER_LIMIT 4u /* the handler wrote more than one payload */
 #define FRAME_RESULT_NO_MEMORY 8u  /* its output could not be kept: malloc failed */
+/* The rest is what the task left in the runner (wire/residue.h), which answers further ones with
+ * SKIPPED if there is any. */
+#define FRAME_RESULT_RESIDUE_SHIFT 16
 
 struct frame_result {
     int32_t status; /* what the handler returned: PGF_OK, ..., or anything else */

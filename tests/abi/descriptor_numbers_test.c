@@ -70,7 +70,7 @@ Test(numbers, refuses_another_major_version_and_shows_both)
     s.module.struct_size = 4;
 
     refuses(&s,
-            "abi_major is 2 (ABI 2.3); expected 1: this host offers ABI 1.0; rebuild the module "
+            "abi_major is 2 (ABI 2.3); expected 1: this host offers ABI 1.1; rebuild the module "
             "with the SDK of ABI 1, or run a host of its ABI");
 }
 
@@ -104,7 +104,7 @@ Test(numbers, refuses_a_module_that_needs_a_newer_host)
     s.module.needs_minor = 3;
     s.module.step_size = 0;
 
-    refuses(&s, "needs_minor is 3; expected at most 0: this host offers ABI 1.0; run a host of ABI "
+    refuses(&s, "needs_minor is 3; expected at most 1: this host offers ABI 1.1; run a host of ABI "
                 "1.3 or later, or rebuild without what needs it");
 }
 
@@ -241,7 +241,33 @@ Test(numbers, refuses_unknown_module_flags)
     sample_init(&s);
     s.module.flags = 2;
 
-    refuses(&s, "flags is 0x2; expected 0; " ZERO_FIX);
+    refuses(&s, "flags is 0x2; expected 0 or 1 (PGF_MAY_GROW); " ZERO_FIX);
+}
+
+Test(numbers, accepts_a_module_that_may_grow_and_needs_1_1)
+{
+    struct sample s;
+    struct error error = {0};
+    struct descriptor *descriptor;
+    sample_init(&s);
+    s.module.flags = PGF_MAY_GROW;
+    s.module.needs_minor = 1;
+
+    descriptor = descriptor_read(&s.module, "f.so", &error);
+
+    cr_assert_not_null(descriptor, "%s", error.text);
+    cr_assert_eq(descriptor->flags, PGF_MAY_GROW);
+    descriptor_free(descriptor);
+}
+
+/* A host of 1.0 would refuse it by its flags, and advise what does not help. */
+Test(numbers, refuses_a_flag_that_older_hosts_do_not_know_without_its_minor_version)
+{
+    struct sample s;
+    sample_init(&s);
+    s.module.flags = PGF_MAY_GROW;
+
+    refuses(&s, "needs_minor is 0; expected at least 1 with flags set; set .needs_minor = 1");
 }
 
 Test(numbers, refuses_an_unknown_queue_mode)

@@ -202,3 +202,15 @@ def test_valgrind_that_is_missing_is_said_with_the_remedy(tmp_path):
 
     assert result.returncode == 78
     assert "apt install valgrind" in result.stderr
+
+
+def test_what_a_handler_leaves_in_its_process_is_told():
+    leaves = ["exec", module("leaks"), "--step", "leave", "--input"]
+    tidy = run_ctl(*leaves, '{"what": "alarm"}')
+    untidy = run_ctl(*leaves, '{"what": "setenv"}')
+    counted = json.loads(run_ctl(*leaves, '{"what": "thread"}', "--repeat", "3", "--json").stdout)
+
+    assert tidy.returncode == untidy.returncode == 0
+    assert "recycled" not in tidy.stderr
+    assert "the task left a changed environment: a host would run the next task in another process" in untidy.stderr
+    assert counted["left"] == "recycled: the task left more threads"

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import signal
 
 import pytest
 
@@ -147,6 +148,11 @@ def test_scratch_memory_of_a_call_is_given_back_after_it(shared_database, host):
 
 
 def test_death_after_the_answer_costs_nothing(shared_database, host):
+    # Its thread must be there after the first task, or the runner is recycled before it acts: so all
+    # runners are new ones.
+    for pid in host.children():
+        os.kill(pid, signal.SIGKILL)
+        host.log.wait("runner_exit", pid=pid)
     before = host.log.position()
 
     run = start(shared_database, "die_later")

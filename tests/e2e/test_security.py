@@ -99,13 +99,14 @@ def test_a_runner_inherits_no_descriptor(database, hosts, tmp_path):
 
     if open_in_host:
         assert any(link.endswith("/open file") for link in open_in_host), "it is open in the host"
-    # stdin, its two pipes, its socket, its module; then what it opened for itself.
+    # stdin, its two pipes, its socket, its module; then what it opened for itself: /proc, and its folder.
+    folder = os.readlink(f"/proc/{runner}/cwd")
     assert links[0] == "/dev/null"
     assert links[1].startswith("pipe:") and links[2].startswith("pipe:")
     sockets = [fd for fd, link in links.items() if link.startswith("socket:")]
     assert len(sockets) == 1, links
     for fd, link in links.items():
-        assert fd <= 2 or fd in sockets or link.startswith("/proc/") or link in (links[1], links[2]) or link == "/memfd:faults.so (deleted)", links
+        assert fd <= 2 or fd in sockets or link.startswith("/proc/") or link in (links[1], links[2], folder) or link == "/memfd:faults.so (deleted)", links
 
 
 def test_a_runner_gains_no_privileges_and_has_its_limits(database, hosts):

@@ -185,7 +185,7 @@ PGF_EXPORT const pgf_module pgflow_module_v1 = {
     PGF_MODULE_HEADER,
 #endif
 #if LOAD_FAULT == NEEDS_MINOR
-    .needs_minor = PGF_ABI_MINOR + 3,
+    .needs_minor = 99,
 #endif
     .flow_slug = FLOW_SLUG,
     .steps = PGF_ARRAY(steps),

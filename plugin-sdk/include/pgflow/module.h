@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The module ABI of pgflow, version 1.0. A flow module is a shared object that exports one symbol,
+ * The module ABI of pgflow, version 1.1. A flow module is a shared object that exports one symbol,
  * `pgflow_module_v1`: const data that describes one flow and points to its handlers. C99, C++11;
  * no library to link. The guide is docs/plugin-authors.md.
  *
@@ -23,13 +23,15 @@
 
 #define PGF_MAGIC 0x4D464750u /* the bytes P G F M on a little-endian machine */
 #define PGF_ABI_MAJOR 1u      /* also in the symbol's name: another major is another symbol */
-#define PGF_ABI_MINOR 0u      /* of this header */
+#define PGF_ABI_MINOR 1u      /* of this header */
 
 /* pgf_step.kind */
 #define PGF_STEP_SINGLE 0u /* one task */
 #define PGF_STEP_MAP 1u    /* one task for each element of the array it depends on */
 /* pgf_step.flags */
 #define PGF_WANTS_FLOW_INPUT 1u /* fill pgf_call.flow_input; not for a map without dependency */
+#define PGF_MAY_GROW                                                                               \
+    1u /* pgf_module.flags, 1.1: any task may leave more threads, files, children */
 /* pgf_module.queue_mode: which queue carries the tasks of a step; names are folded to lower case */
 #define PGF_QUEUE_FLOW 0u   /* all steps: <flow_slug> */
 #define PGF_QUEUE_STEP 1u   /* each step its own: <flow_slug>__<step slug> */
@@ -169,7 +171,7 @@ struct pgf_module {
     uint32_t abi_minor;    /* PGF_ABI_MINOR of the header it was built with */
     uint32_t struct_size;  /* sizeof(pgf_module) */
     uint32_t needs_minor;  /* the least minor of a host that can run it, usually 0 */
-    uint32_t flags;        /* 0 */
+    uint32_t flags;        /* PGF_MAY_GROW (then needs_minor is at least 1) or 0 */
     const char *flow_slug; /* the concrete flow, as pgf_step.slug; another shape is another slug */
     const char *alias;     /* what callers start; NULL: the flow_slug */
     const char *version;   /* shown to people; NULL: none */

@@ -555,6 +555,14 @@ class module : public pgf_module
         m.pgf_module::needs_minor = minor;
         return m;
     }
+    /* PGF_MAY_GROW, and with it needs_minor 1. */
+    constexpr module may_grow() const noexcept
+    {
+        module m = *this;
+        m.pgf_module::flags |= PGF_MAY_GROW;
+        m.pgf_module::needs_minor = m.pgf_module::needs_minor < 1 ? 1 : m.pgf_module::needs_minor;
+        return m;
+    }
     /* pgf::init<T> and pgf::fini<T>: a T lives as long as the process. */
     template <class T> constexpr module state() const noexcept
     {

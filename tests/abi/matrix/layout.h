@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The layout of ABI 1.0 on 64-bit machines, field by field: what is released stays where it
+ * The layout of ABI 1.1 on 64-bit machines, field by field: what is released stays where it
  * is. Compiled in every language standard of the matrix. A minor version appends lines
  * here and changes none. */
 #ifndef PGFLOW_TESTS_ABI_LAYOUT_H
@@ -15,8 +15,9 @@
     HOLDS(offsetof(type, field) == (offset) && sizeof(((type *)0)->field) == (size))
 
 HOLDS(sizeof(void *) == 8);
-HOLDS(PGF_MAGIC == 0x4D464750u && PGF_ABI_MAJOR == 1 && PGF_ABI_MINOR == 0);
+HOLDS(PGF_MAGIC == 0x4D464750u && PGF_ABI_MAJOR == 1 && PGF_ABI_MINOR == 1);
 HOLDS(PGF_STEP_SINGLE == 0 && PGF_STEP_MAP == 1 && PGF_WANTS_FLOW_INPUT == 1);
+HOLDS(PGF_MAY_GROW == 1); /* 1.1 */
 HOLDS(PGF_QUEUE_FLOW == 0 && PGF_QUEUE_STEP == 1 && PGF_QUEUE_ROUTED == 2);
 HOLDS(PGF_OK == 0 && PGF_ERROR == 1 && PGF_PERMANENT == 2 && PGF_CANCELLED == 3);
 HOLDS(PGF_LOG_DEBUG == 0 && PGF_LOG_INFO == 1 && PGF_LOG_WARN == 2 && PGF_LOG_ERROR == 3);

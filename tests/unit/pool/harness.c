@@ -6,6 +6,7 @@
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <errno.h>
+#include <pgflow/module.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,7 @@ static void on_event(void *context, const struct pool_event *event)
 {
     struct harness *h = context;
 
+    h->event_levels[h->event_count % HARNESS_EVENTS] = event->level;
     if (h->event_count < HARNESS_EVENTS &&
         asprintf(&h->events[h->event_count], "%s: %s", event->name, event->text) > 0)
         h->event_count++;
@@ -305,10 +307,27 @@ int harness_count_lines(const struct harness *h, const struct record *record,
     return count;
 }
 
+static int count_events(const struct harness *h, const char *beginning, int least)
+{
+    int count = 0;
+
+    for (int i = 0; i < h->event_count; i++)
+        count +=
+            h->event_levels[i] >= least && strncmp(h->events[i], beginning, strlen(beginning)) == 0;
+    return count;
+}
+
 bool harness_has_event(const struct harness *h, const char *beginning)
 {
-    for (int i = 0; i < h->event_count; i++)
-        if (strncmp(h->events[i], beginning, strlen(beginning)) == 0)
-            return true;
-    return false;
+    return count_events(h, beginning, PGF_LOG_DEBUG) > 0;
+}
+
+int harness_count_events(const struct harness *h, const char *beginning)
+{
+    return count_events(h, beginning, PGF_LOG_DEBUG);
+}
+
+int harness_count_warnings(const struct harness *h, const char *beginning)
+{
+    return count_events(h, beginning, PGF_LOG_WARN);
 }

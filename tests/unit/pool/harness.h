@@ -52,6 +52,7 @@ struct harness {
     struct harness_line lines[HARNESS_LINES];
     int line_count;
     char *events[HARNESS_EVENTS]; /* "name: text" */
+    int event_levels[HARNESS_EVENTS];
     int event_count;
     int ready_count, held_count; /* on_module_state */
     char held_reason[LIMIT_ERROR_TEXT];
@@ -89,6 +90,8 @@ void harness_wait_for(struct harness *h, bool (*is_true)(struct harness *h, void
 int harness_count_lines(const struct harness *h, const struct record *record,
                         enum pool_stream stream, const char *text);
 bool harness_has_event(const struct harness *h, const char *beginning);
+int harness_count_events(const struct harness *h, const char *beginning);
+int harness_count_warnings(const struct harness *h, const char *beginning);
 
 int harness_count_fds(void);
 

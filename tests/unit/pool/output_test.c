@@ -254,7 +254,7 @@ Test(output, mark_that_was_promised_and_never_written_holds_up_nobody)
 }
 
 /* Where the pipe had no room the mark was left out, the rest of stdout was dropped, and the first
- * send or receive that would wait ended the runner. */
+ * send or receive that would wait ended the runner. Now it answers, and is recycled. */
 Test(output, descriptors_that_a_handler_made_non_blocking_lose_nothing)
 {
     enum { PAIRS = 8 };
@@ -280,7 +280,10 @@ Test(output, descriptors_that_a_handler_made_non_blocking_lose_nothing)
         record_free(&filling[i]);
         record_free(&printing[i]);
     }
-    cr_assert_eq(pool_gauges(h.pool).spawned, 1);
+    cr_assert_eq(pool_module_exits(faults, POOL_EXIT_STATUS), 0);
+    cr_assert_eq(pool_module_exits(faults, POOL_EXIT_SIGNAL), 0);
+    cr_assert_eq(pool_module_exits(faults, POOL_EXIT_PROTOCOL), 0);
+    cr_assert_geq(pool_module_exits(faults, POOL_EXIT_RECYCLED), PAIRS - 1);
 }
 
 static char fifo[96];

@@ -323,7 +323,7 @@ impl Module {
         Module {
             magic: 0x4D46_4750,
             abi_major: 1,
-            abi_minor: 0,
+            abi_minor: 1,
             struct_size: std::mem::size_of::<Module>() as u32,
             needs_minor: 0,
             flags: 0,
@@ -351,6 +351,13 @@ impl Module {
     }
     pub const fn queue_mode(mut self, mode: u32) -> Self {
         self.queue_mode = mode;
+        self
+    }
+    /// Any task may leave more threads, descriptors, child processes or signal handlers than the
+    /// first one did; otherwise the host ends the process then. Needs a host of ABI 1.1.
+    pub const fn may_grow(mut self) -> Self {
+        self.flags |= 1;
+        self.needs_minor = 1;
         self
     }
     /// For every step that sets none itself.
