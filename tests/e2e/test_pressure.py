@@ -43,9 +43,11 @@ def test_term_finishes_what_runs_and_gives_the_rest_back_at_once(database, hosts
 
     assert host.wait() == 0, host.log.tail()
     left = counts(database)
-    assert left["completed"] == (SLOTS, 1)
-    assert left["queued"] == (WAITING, 0)
-    assert visible_messages(database) == WAITING
+    # A slow machine lets further handlers end before the signal arrives.
+    completed, attempts = left["completed"]
+    assert completed >= SLOTS and attempts == 1
+    assert left["queued"] == (len(runs) - completed, 0)
+    assert visible_messages(database) == len(runs) - completed
     assert database.value("select stopped_at is not null from pgflow.workers")
     no_connection_is_left(database)
 

@@ -67,9 +67,10 @@ class ServerLog:
         return [line for line in found if line and line["database"] == self._database]
 
     def errors(self, ignored=("pgflowctl",)):
-        """Of every program but these: (SQLSTATE, program, text)."""
+        """Of every program but these: (SQLSTATE, program, text). Class 08 is the end of a program that had asked something."""
         return [(line["state"], line["program"], line["text"]) for line in self.lines()
-                if line["severity"] in ("ERROR", "FATAL", "PANIC") and not line["program"].startswith(tuple(ignored))]
+                if line["severity"] in ("ERROR", "FATAL", "PANIC") and not line["program"].startswith(tuple(ignored))
+                and not line["state"].startswith("08")]
 
     def longest_wait_ms(self, ignored=("pgflowctl",)):
         """For the lock of a table, by whoever had to wait; 0: for none as long as the server tells of."""

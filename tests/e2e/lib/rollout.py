@@ -107,17 +107,18 @@ class Load:
     def __init__(self, database, flow, run_input, pause=0.05):
         self.runs = []
         self.refusals = []
-        self._work = (database.url, flow, json.dumps(run_input), pause)
+        self.pause = pause  # may be changed while it works
+        self._work = (database.url, flow, json.dumps(run_input))
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._start_runs, daemon=True)
         self._thread.start()
 
     def _start_runs(self):
-        url, flow, run_input, pause = self._work
+        url, flow, run_input = self._work
         connection = psycopg2.connect(url)
         connection.autocommit = True
         with connection.cursor() as cursor:
-            while not self._stopped.wait(pause):
+            while not self._stopped.wait(self.pause):
                 try:
                     cursor.execute("select run_id::text from pgflow.start_flow(%s, %s)", (flow, run_input))
                     self.runs.append(cursor.fetchone()[0])
