@@ -25,9 +25,18 @@ COST = {
 SMOKE = SCALES["smoke"]
 # workload: {variant: (tasks, figures of its own)}; None: as many as the run left time for
 DRAINS = {
-    "W1": {"defaults": (SMOKE["w1_runs"], set()), "best": (SMOKE["w1_runs"], set())},
-    "W2": {"defaults": (3 * SMOKE["w2_runs"], set()), "best": (3 * SMOKE["w2_runs"], set())},
-    "W3": {"n=50": (50, set()), "n=100": (100, set()), "1 KB": (SMOKE["w3_large"], set()), "slowest": (None, {"of_fastest"})},
+    "W1": {
+        "defaults": (SMOKE["w1_runs"], set()), "best": (SMOKE["w1_runs"], set()),
+        "cold": (SMOKE["w1_runs"], {"of_warm"}), "warm": (SMOKE["w1_runs"], set()),
+    },
+    "W2": {
+        "defaults": (3 * SMOKE["w2_runs"], set()), "best": (3 * SMOKE["w2_runs"], set()),
+        "cold": (3 * SMOKE["w2_runs"], {"of_warm"}), "warm": (3 * SMOKE["w2_runs"], set()),
+    },
+    "W3": {
+        "n=50": (50, set()), "n=100": (100, set()), "1 KB": (SMOKE["w3_large"], set()), "slowest": (None, {"of_fastest"}),
+        "cold": (100, {"of_warm"}), "warm": (100, set()),
+    },
     "W5": {
         "1 KB": (5, {"payload_bytes", "of_plain_time", "of_plain_wal"}),
         "100 KB": (2, {"payload_bytes", "of_plain_time", "of_plain_wal"}),

@@ -8,7 +8,9 @@ returns table (queue_name text, tasks bigint, oldest_queued_at timestamptz)
 language plpgsql
 security definer
 set search_path = ''
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
@@ -19,7 +21,7 @@ begin
     execute format(
       'select count(*), min(t.queued_at) from pgflow.step_tasks t'
       ' where t.queue_name = $1 and t.status = ''queued'''
-      ' and not exists (select from pgmq.%I m where m.msg_id = t.message_id)',
+      ' and not exists (select from pgmq.%I m where m.msg_id = t.message_id offset 0)',
       pgmq.format_table_name(queue_name, 'q'))
     into tasks, oldest_queued_at using queue_name;
     if tasks > 0 then

@@ -8,7 +8,9 @@ returns table (flow_slug text, step_slug text, ready bigint, delayed bigint, rea
 language plpgsql
 stable
 set search_path = ''
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
@@ -40,7 +42,7 @@ begin
     from waiting w
     full join in_hand h using (flow_slug, step_slug)
   $sql$, case when messages is null then 'select null::timestamptz as vt'
-              else format('select q.vt from %s q where q.msg_id = t.message_id', messages) end)
+              else format('select q.vt from %s q where q.msg_id = t.message_id offset 0', messages) end)
   using lower(queue);
 end
 $$;

@@ -39,8 +39,31 @@ class Gate:
         self._cursor = self._connection.cursor()
         self._cursor.execute(f'lock table pgmq."q_{queue}" in exclusive mode')
 
+    def prepare(self):
+        """The hosts are up: nothing to do, the queue is filled."""
+
     def open(self):
         """Gives the server's time at which it opened."""
+        self._cursor.execute("select extract(epoch from clock_timestamp())::float8")
+        opened = self._cursor.fetchone()[0]
+        self._connection.commit()
+        self._connection.close()
+        return opened
+
+
+class Burst:
+    """Runs that come at once, to hosts that are at rest: started in one transaction, which commits when it opens."""
+
+    def __init__(self, database, statement, *values):
+        self._url = database.url
+        self._start = (statement, values)
+
+    def prepare(self):
+        self._connection = psycopg2.connect(self._url)
+        self._cursor = self._connection.cursor()
+        self._cursor.execute(*self._start)
+
+    def open(self):
         self._cursor.execute("select extract(epoch from clock_timestamp())::float8")
         opened = self._cursor.fetchone()[0]
         self._connection.commit()
@@ -85,21 +108,22 @@ def wait_all_runs(database):
     database.until("select not exists (select from pgflow.runs where status = 'started')", patience=PATIENCE)
 
 
-def drain(bench, database, queue, plugins, options=(), hosts=1, wait=wait_all_runs):
-    """The figures of one drain; the queue is filled already."""
+def drain(bench, database, queue, plugins, options=(), hosts=1, wait=wait_all_runs, door=None):
+    """The figures of one drain; the queue is filled already, or by the door."""
     if bench.account:
         account.switch_on(database)
     before = database.counters()
-    gate = Gate(database, queue)
+    door = door or Gate(database, queue)
     wait_calm(bench.patience)
     with bench.hosts(database) as started:
         running = [
             started.start(*options, "--function", f"bench/{number}", queue=queue, plugins=plugins)
             for number in range(hosts)
         ]
+        door.prepare()
         wait_calm(min(bench.patience, DOOR_PATIENCE))
         meter = Meter(database, running)
-        opened = gate.open()
+        opened = door.open()
         wait(database)
         # Where work is left, the hosts finish what they hold before they stop: counted, but after the meter.
         closed = database.value("select extract(epoch from clock_timestamp())::float8")

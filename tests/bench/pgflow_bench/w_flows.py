@@ -1,7 +1,10 @@
 """W1, W2, W6, W7: many small runs that wait when the hosts come."""
 
+from .cold import cold_and_warm
 from .drain import BEST, check_done, drain
 from .workload import Reach, Workload
+
+BURST = "select count(*) from pgflow.start_flows(%s, array_fill('{}'::jsonb, array[%s]))"
 
 
 def noop_drain(bench, runs, options=(), hosts=1):
@@ -22,20 +25,25 @@ class SingleSteps(Workload):
     name, title = "W1", "single-step runs, queued before"
     reaches = [
         Reach("defaults", "x_f1", ">=", 3.5), Reach("defaults", "x_f100", ">=", 0.18),
-        Reach("best", "x_f1", ">=", 6.5), Reach("best", "x_f100", ">=", 0.35),
+        Reach("best", "x_f1", ">=", 6.5), Reach("best", "x_f100", ">=", 0.35), Reach("cold", "of_warm", ">=", 0.8),
     ]
 
     def round(self, bench):
         runs = bench.size["w1_runs"]
-        return {"defaults": noop_drain(bench, runs), "best": noop_drain(bench, runs, BEST)}
+        return {"defaults": noop_drain(bench, runs), "best": noop_drain(bench, runs, BEST),
+                **cold_and_warm(bench, "noop", runs, BURST, "noop", runs)}
 
 
 class Chains(Workload):
     name, title = "W2", "runs of a three-step chain, queued before"
-    reaches = [Reach("defaults", "x_f1", ">=", 2.2), Reach("best", "x_f1", ">=", 3.9)]
+    reaches = [
+        Reach("defaults", "x_f1", ">=", 2.2), Reach("best", "x_f1", ">=", 3.9), Reach("cold", "of_warm", ">=", 0.8),
+    ]
 
     def round(self, bench):
-        return {"defaults": self.drain(bench, ()), "best": self.drain(bench, BEST)}
+        runs = bench.size["w2_runs"]
+        return {"defaults": self.drain(bench, ()), "best": self.drain(bench, BEST),
+                **cold_and_warm(bench, "chain", 3 * runs, BURST, "chain", runs)}
 
     def drain(self, bench, options):
         runs = bench.size["w2_runs"]

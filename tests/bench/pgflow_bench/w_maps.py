@@ -1,9 +1,11 @@
 """W3: one root map over many elements: the cost of a task must not grow with the array."""
 
+from .cold import cold_and_warm
 from .drain import check_done, drain
 from .workload import Reach, Workload
 
 LARGE = "1 KB"
+START = "select count(*) from pgflow.start_flow('bench_each', ({}))"
 SMALL_ARRAY = "select jsonb_agg(n) from generate_series(1, %s) n"
 # Thirty different hashes: nothing that compression could make small again.
 LARGE_ARRAY = """
@@ -19,6 +21,7 @@ class RootMap(Workload):
         Reach("slowest", "x_f1", ">=", 3.5),
         Reach("slowest", "of_fastest", ">=", 0.8),
         Reach(LARGE, "x_f1", ">=", 2.2),
+        Reach("cold", "of_warm", ">=", 0.8),
     ]
 
     def round(self, bench):
@@ -26,11 +29,13 @@ class RootMap(Workload):
         small = {f"n={count}": self.drain(bench, count, SMALL_ARRAY) for count in sizes}
         slowest = dict(min(small.values(), key=lambda figures: figures["rate"]))
         slowest["of_fastest"] = slowest["rate"] / max(figures["rate"] for figures in small.values())
-        return {**small, LARGE: self.drain(bench, bench.size["w3_large"], LARGE_ARRAY), "slowest": slowest}
+        middle = sizes[len(sizes) // 2]
+        return {**small, LARGE: self.drain(bench, bench.size["w3_large"], LARGE_ARRAY), "slowest": slowest,
+                **cold_and_warm(bench, "bench_each", middle, START.format(SMALL_ARRAY), middle)}
 
     def drain(self, bench, count, array):
         with bench.database("bench_each") as database:
-            database.rows(f"select count(*) from pgflow.start_flow('bench_each', ({array}))", count)
+            database.rows(START.format(array), count)
             figures = drain(bench, database, "bench_each", bench.modules("bench_each"))
             check_done(database, "bench_each", count)
         return figures
