@@ -53,7 +53,10 @@ void claim_loop_start(struct worker *worker)
 static void pause_poll(struct worker *worker, uint64_t now_ns, int64_t due_in_ms)
 {
     uint32_t pause = idle_backoff_next(&worker->claims.backoff, random_bits());
+    uint32_t longest = rest_longest_pause_ms(&worker->rest);
 
+    if (pause > longest)
+        pause = longest;
     worker->claims.next_poll_ns = now_ns + idle_sleep_ms(pause, due_in_ms) * NS_PER_MS;
 }
 
@@ -128,6 +131,7 @@ static void take_rows(struct worker *worker, const struct db_claim *claim, uint6
     }
     bool empty = first->outcome == DB_CLAIM_EMPTY;
     claims->backlog = !empty && claim->count >= claims->asked;
+    rest_note_claim(&worker->rest, !empty, claims->backlog, now_ns);
     watch_idleness(worker, empty, now_ns);
     if (empty) {
         pause_poll(worker, now_ns, first->due_in_ms);

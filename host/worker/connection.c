@@ -45,7 +45,15 @@ static void on_down(void *ctx, const char *reason)
 
 static void on_notify(void *ctx)
 {
-    claim_loop_expect_work(ctx);
+    struct worker *worker = ctx;
+
+    rest_note_notification(&worker->rest, uv_hrtime());
+    claim_loop_expect_work(worker);
+}
+
+static void on_listening(void *ctx, bool listening)
+{
+    rest_on_listening(ctx, listening);
 }
 
 static void on_fatal(void *ctx, const struct error *error)
@@ -82,6 +90,7 @@ bool connection_open(struct worker *worker, struct error *error)
                     .on_up = on_up,
                     .on_down = on_down,
                     .on_notify = on_notify,
+                    .on_listening = on_listening,
                     .on_fatal = on_fatal},
                 error);
     return worker->db != NULL;

@@ -61,7 +61,8 @@ bool registration_make_info(struct worker *worker, struct error *error)
     put_member(&json, "version", PGFLOW_VERSION);
     buf_printf(&json, ",\"protocol\":%d", PROTOCOL);
     put_schema_range(&json);
-    buf_puts(&json, ",\"modules\":[");
+    /* It rests, or polls: a start need not notify it unasked. */
+    buf_puts(&json, ",\"rests\":true,\"modules\":[");
     for (size_t i = 0; i < worker->module_count; i++) {
         if (i > 0)
             buf_putc(&json, ',');

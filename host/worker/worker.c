@@ -18,6 +18,7 @@ static void pump(uv_idle_t *idle)
         return;
     results_flush(worker);
     reclaim_run(worker);
+    rest_run(worker);
     claim_loop_run(worker);
     maintenance_run(worker);
     drain_run(worker);

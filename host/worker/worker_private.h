@@ -24,6 +24,7 @@
 #include "registry/registry.h"
 #include "worker/lifecycle.h"
 #include "worker/pacing.h"
+#include "worker/rest.h"
 #include "worker/task.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -199,6 +200,7 @@ struct worker {
     struct uncovered uncovered;
     struct task_table tasks;
     struct claim_loop claims;
+    struct rest rest;
     struct results results;
     struct reclaim reclaim;
     struct heartbeat heartbeat;
@@ -294,6 +296,10 @@ void claim_loop_run(struct worker *worker);
 void claim_loop_start(struct worker *worker);
 /* Something should be claimable. */
 void claim_loop_expect_work(struct worker *worker);
+
+/* rest_loop.c */
+void rest_run(struct worker *worker);
+void rest_on_listening(struct worker *worker, bool listening);
 
 /* dispatch.c */
 void dispatch_claim(struct worker *worker, const struct db_claim *claim, uint64_t claimed_ns);

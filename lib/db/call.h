@@ -24,6 +24,7 @@ enum call_lane {
     CALL_WORK,    /* claims, results, releases */
     CALL_CONTROL, /* short and urgent: heartbeat; claims of short tasks */
     CALL_SIDE,    /* may take long: maintain, deployments */
+    CALL_LISTEN,  /* about the session that listens: on its connection or not at all */
 };
 
 /* Decodes and calls call->done. `result` is NULL unless the status is DB_OK;

@@ -155,6 +155,15 @@ typedef void (*db_offer_done)(void *ctx, const struct db_status *status,
 void db_offer_activation(struct db *db, const char *flow, const char *worker_id, db_offer_done done,
                          void *ctx);
 
+/* begin_rest: the session that listens will be told of what becomes visible from now on.
+ * DB_REST_ASLEEP: of all that a claim sent from now on does not see; DB_REST_WATCHED: not of a
+ * start that is open now; DB_REST_AWAKE: of nothing. `insist`: although a start may be open.
+ * end_rest takes it back. Without that session: DB_UNSENT. */
+enum db_rest { DB_REST_AWAKE, DB_REST_WATCHED, DB_REST_ASLEEP };
+typedef void (*db_rest_done)(void *ctx, const struct db_status *status, const enum db_rest *result);
+void db_begin_rest(struct db *db, const char *queue, bool insist, db_rest_done done, void *ctx);
+void db_end_rest(struct db *db, db_done done, void *ctx);
+
 /* Recovery and cleaning; does nothing when another host is at it. `requeued`:
  * tasks given back to their queues. */
 typedef void (*db_count_done)(void *ctx, const struct db_status *status, const int *requeued);

@@ -135,6 +135,44 @@ void db_offer_activation(struct db *db, const char *flow, const char *worker_id,
     db_submit(db, call);
 }
 
+/* ---- begin_rest, end_rest ---- */
+
+static void answer_rest(struct call *call, const struct db_status *status, PGresult *result)
+{
+    static const char *const words[] = {
+        [DB_REST_AWAKE] = "awake",
+        [DB_REST_WATCHED] = "watched",
+        [DB_REST_ASLEEP] = "asleep",
+    };
+    db_rest_done done = (db_rest_done)call->done;
+    if (!result) {
+        done(call->ctx, status, NULL);
+        return;
+    }
+    int word =
+        PQntuples(result) == 1 ? result_word(result_text(result, 0, 0), words, COUNT(words)) : -1;
+    enum db_rest rest = (enum db_rest)word;
+    struct db_status mismatch = result_mismatch(status);
+    done(call->ctx, word >= 0 ? status : &mismatch, word >= 0 ? &rest : NULL);
+}
+
+void db_begin_rest(struct db *db, const char *queue, bool insist, db_rest_done done, void *ctx)
+{
+    static const struct statement statement = {.name = "begin_rest",
+                                               .sql = "select pgflow.begin_rest($1, $2)"};
+    struct call *call = call_create(&statement, CALL_LISTEN, answer_rest, (call_done)done, ctx);
+    params_text(&call->params, queue);
+    params_bool(&call->params, insist);
+    db_submit(db, call);
+}
+
+void db_end_rest(struct db *db, db_done done, void *ctx)
+{
+    static const struct statement statement = {.name = "end_rest",
+                                               .sql = "select pgflow.end_rest()"};
+    db_submit(db, call_create(&statement, CALL_LISTEN, calls_answer_done, (call_done)done, ctx));
+}
+
 /* ---- maintain ---- */
 
 void db_maintain(struct db *db, db_count_done done, void *ctx)

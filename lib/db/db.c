@@ -60,6 +60,8 @@ void db_answer_later(struct db *db, struct call *call, enum db_outcome outcome, 
 static struct lane *choose_lane(struct db *db, const struct call *call)
 {
     struct lane *work = work_lane(db);
+    if (call->lane == CALL_LISTEN)
+        return &db->lanes[0];
     if (call->lane == CALL_WORK || db->check != DB_CHECK_NONE || db->lane_count == 1)
         return work;
     struct lane *wanted = &db->lanes[call->lane == CALL_SIDE && db->lane_count > 2 ? 2 : 0];
@@ -111,6 +113,17 @@ static void on_flush(uv_prepare_t *prepare)
 
 /* ---- What the lanes tell ---- */
 
+static bool is_over(const struct db *db)
+{
+    return db->state == DB_STATE_CLOSED || db->state == DB_STATE_FATAL;
+}
+
+static void tell_listening(struct db *db, bool listening)
+{
+    if (db->config.on_listening && !is_over(db))
+        db->config.on_listening(db->config.ctx, listening);
+}
+
 static bool all_up(const struct db *db)
 {
     for (int i = 0; i < db->lane_count; i++) {
@@ -135,7 +148,9 @@ void db_lane_up(struct db *db, struct lane *lane)
         db->config.on_up(db->config.ctx);
     }
     if (lane->listens && lane->state == LANE_UP)
-        db_notified(db);
+        tell_listening(db, true);
+    if (lane->listens && lane->state == LANE_UP)
+        db_notified(db, true, true);
 }
 
 void db_lane_lost(struct db *db, struct lane *lane, const char *reason)
@@ -144,6 +159,8 @@ void db_lane_lost(struct db *db, struct lane *lane, const char *reason)
              LOG_FIELD_INT("connection", lane->index), LOG_ERROR(reason));
     if (db->check == DB_CHECK_OPEN && lane == work_lane(db))
         db->check = DB_CHECK_BROKEN;
+    if (lane->listens)
+        tell_listening(db, false);
     if (db->state != DB_STATE_UP || lane != work_lane(db))
         return;
     db->state = DB_STATE_DOWN;
@@ -187,10 +204,12 @@ void db_lane_read_only(struct db *db)
     }
 }
 
-void db_notified(struct db *db)
+void db_notified(struct db *db, bool work, bool control)
 {
-    if (db->config.on_notify && db->state != DB_STATE_CLOSED && db->state != DB_STATE_FATAL)
+    if (work && db->config.on_notify && !is_over(db))
         db->config.on_notify(db->config.ctx);
+    if (control && db->config.on_control && !is_over(db))
+        db->config.on_control(db->config.ctx);
 }
 
 /* ---- Life ---- */
@@ -204,37 +223,53 @@ static bool config_is_valid(const struct db_config *config, struct error *error)
 }
 
 /* Two connections at least for the names that libpq gets as an identifier. */
-static bool make_listen(struct db *db, const char *queue)
+static bool make_listen(struct statement *statement, const char *prefix, const char *name)
 {
     struct buf sql;
     buf_init(&sql, 4 * LIMIT_KIB);
-    buf_puts(&sql, "listen \"pgflow_q_");
-    for (const char *c = queue; *c; c++) {
+    buf_printf(&sql, "listen \"%s", prefix);
+    for (const char *c = name; *c; c++) {
         if (*c == '"')
             buf_putc(&sql, '"');
         buf_putc(&sql, *c);
     }
     buf_putc(&sql, '"');
-    db->listen_statement.sql = buf_detach(&sql, NULL);
-    return db->listen_statement.sql != NULL;
+    statement->sql = buf_detach(&sql, NULL);
+    return statement->sql != NULL;
+}
+
+static bool make_listens(struct db *db, const struct db_config *config)
+{
+    if (config->pooled || !config->listen_queue)
+        return true;
+    if (config->control_channel) {
+        db->config.control_channel = strdup(config->control_channel);
+        if (!db->config.control_channel ||
+            !make_listen(&db->control_statement, "", config->control_channel))
+            return false;
+    }
+    return make_listen(&db->listen_statement, "pgflow_q_", config->listen_queue);
 }
 
 static bool copy_config(struct db *db, const struct db_config *config)
 {
     db->config = *config;
     db->config.listen_queue = NULL;
+    db->config.control_channel = NULL;
     if (db->config.statement_deadline_ms <= 0)
         db->config.statement_deadline_ms = LIMIT_DB_DEADLINE_MS;
     db->config.application_name = strdup(config->application_name ? config->application_name : "");
     if (!db->config.application_name)
         return false;
-    return !config->listen_queue || config->pooled || make_listen(db, config->listen_queue);
+    return make_listens(db, config);
 }
 
 static void free_db(struct db *db)
 {
     free((void *)db->config.application_name);
+    free((void *)db->config.control_channel);
     free((void *)db->listen_statement.sql);
+    free((void *)db->control_statement.sql);
     free(db);
 }
 

@@ -33,8 +33,9 @@
  * Once up, connecting is tried again for ever (backoff with jitter, at most
  * LIMIT_DB_RECONNECT_MS): a host never exits for a restart of PostgreSQL.
  *
- * LISTEN: after each (re)connection of the lane that listens on_notify is
- * called once, because what was sent in between is lost.
+ * LISTEN: after each (re)connection of the lane that listens on_listening is
+ * called, then on_notify and on_control once, because what was sent in between
+ * is lost.
  */
 #ifndef PGFLOW_DB_DB_H
 #define PGFLOW_DB_DB_H
@@ -53,17 +54,21 @@ struct db_config {
     const struct db_address *address; /* borrowed until closed */
     const char *application_name;     /* "pgflow-host/<queue>"; copied */
     const char *listen_queue;         /* canonical queue name, or NULL; copied */
+    const char *control_channel;      /* with listen_queue: one more channel, or NULL; copied */
     int connections;                  /* 1 to LIMIT_DB_CONNECTIONS */
     bool pooled;           /* behind a transaction pooler: no LISTEN, named statements, settings */
     bool any_server;       /* a standby will do: for tools that may only read */
     int connect_timeout_s; /* for the first on_up; 0: for ever */
     int statement_deadline_ms; /* 0: LIMIT_DB_DEADLINE_MS */
 
-    /* All required but on_notify and on_warning. */
+    /* All required but those of LISTEN and on_warning. */
     void *ctx;
     void (*on_up)(void *ctx);
     void (*on_down)(void *ctx, const char *reason);
     void (*on_notify)(void *ctx);
+    void (*on_control)(void *ctx); /* may be NULL, as the next one */
+    /* The session that listens is there, or lost: what db_begin_rest was told goes with it. */
+    void (*on_listening)(void *ctx, bool listening);
     /* The server warns: message, newline, hint if there is one; borrowed. From
      * the loop, at any time. */
     void (*on_warning)(void *ctx, const char *text);

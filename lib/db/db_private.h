@@ -22,7 +22,8 @@ struct db {
     uv_timer_t later_timer; /* due at once while the later list is not empty */
     uv_prepare_t flusher;   /* before the loop waits: sends what is left to send */
     int handles_open;
-    struct statement listen_statement; /* its sql is owned; NULL: no LISTEN */
+    struct statement listen_statement;  /* its sql is owned; NULL: no LISTEN */
+    struct statement control_statement; /* the same for the control channel */
     struct lane lanes[LIMIT_DB_CONNECTIONS];
     int lane_count;
     enum db_check check;
@@ -48,6 +49,7 @@ void db_lane_lost(struct db *db, struct lane *lane, const char *reason);
 /* An attempt failed; `error` is NULL when another may work. */
 void db_lane_failed(struct db *db, const char *reason, const struct error *error);
 void db_lane_read_only(struct db *db);
-void db_notified(struct db *db);
+/* Of the queue: there is work. Of the control channel: somebody has something to say. */
+void db_notified(struct db *db, bool work, bool control);
 
 #endif

@@ -234,13 +234,15 @@ static void answer_head(struct lane *lane)
 
 static void take_notifications(struct lane *lane)
 {
-    bool any = false;
+    bool work = false, control = false;
+    const char *channel = lane->db->config.control_channel;
     for (PGnotify *notify; lane->conn && (notify = PQnotifies(lane->conn));) {
+        bool is_control = channel && strcmp(notify->relname, channel) == 0;
         PQfreemem(notify);
-        any = true;
+        control = control || is_control;
+        work = work || !is_control;
     }
-    if (any)
-        db_notified(lane->db);
+    db_notified(lane->db, work, control);
 }
 
 static bool is_copy(ExecStatusType status)

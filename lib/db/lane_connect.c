@@ -280,8 +280,9 @@ static bool put_settings(struct lane *lane)
 
 static bool put_listen(struct lane *lane)
 {
-    struct call *call = greet(lane, &lane->db->listen_statement);
-    return put_greeting(lane, call);
+    const struct db *db = lane->db;
+    return put_greeting(lane, greet(lane, &db->listen_statement)) &&
+           (!db->control_statement.sql || put_greeting(lane, greet(lane, &db->control_statement)));
 }
 
 /* A wrong server is refused before anything is sent. Every server tells its
