@@ -56,6 +56,9 @@ static const struct lever levers[] = {
      "deprecated the workers of", true},
     {"unpin", "select pgflow.unpin_worker_function(n) from jsonb_array_elements_text($1::jsonb) n",
      "unpinned", false},
+    {"delete",
+     "select pgflow.delete_worker_function(n) from jsonb_array_elements_text($1::jsonb) n",
+     "deleted", false},
 };
 enum { LEVERS = sizeof(levers) / sizeof(levers[0]) };
 
@@ -69,7 +72,7 @@ static const struct lever *find_lever(const char *verb, struct error *error)
     }
     const char *near = text_nearest(verb, verbs, LEVERS);
     (void)error_set(error, ERROR_USAGE,
-                    "functions '%s': give enable, disable, deprecate or unpin%s%s", verb,
+                    "functions '%s': give enable, disable, deprecate, unpin or delete%s%s", verb,
                     near ? "; did you mean " : "", near ? near : "");
     return NULL;
 }

@@ -39,16 +39,28 @@ static const char steps_json_sql[] =
     " d.queue_name as queue, t.tasks, t.done, s.initial_tasks, t.attempts, s.started_at,"
     " s.completed_at, s.failed_at, s.skipped_at, s.error_message as error" STEP_ROWS;
 
-enum { RUN, FLOW, ALIAS, STATUS, STARTED, COMPLETED, FAILED_AT, TOOK, OUTPUT };
-enum { STEP_ERROR = 7 };
+/* What the live tasks wait for. */
+static const char waits_sql[] =
+    "select w.step_slug as step, w.state, w.tasks,"
+    " date_trunc('second', coalesce(w.until, w.since))::text as \"since, or until\", w.reason"
+    " from pgflow.run_waits($1::uuid) w";
+static const char waits_json_sql[] =
+    "select w.step_slug as step, w.state, w.tasks, w.since, w.until, w.reason"
+    " from pgflow.run_waits($1::uuid) w";
 
-static void print_run(const struct db_rows *run, const struct db_rows *steps, bool json)
+enum { RUN, FLOW, ALIAS, STATUS, STARTED, COMPLETED, FAILED_AT, TOOK, OUTPUT };
+enum { STEP_ERROR = 7, WAIT_REASON = 4 };
+
+static void print_run(const struct db_rows *run, const struct db_rows *steps,
+                      const struct db_rows *waits, bool json)
 {
     if (json) {
         printf("{\"run\": ");
         json_print_row(stdout, run, 0);
         printf(",\n \"steps\": ");
         json_print_rows(stdout, steps);
+        printf(",\n \"waits\": ");
+        json_print_rows(stdout, waits);
         printf("}\n");
         return;
     }
@@ -56,6 +68,27 @@ static void print_run(const struct db_rows *run, const struct db_rows *steps, bo
            db_rows_text(run, 0, RUN), db_rows_text(run, 0, FLOW), db_rows_text(run, 0, ALIAS),
            db_rows_text(run, 0, STATUS), db_rows_text(run, 0, STARTED), db_rows_text(run, 0, TOOK));
     table_print_rows(steps, STEP_ERROR);
+    if (db_rows_count(waits) > 0) {
+        putchar('\n');
+        table_print_rows(waits, WAIT_REASON);
+    }
+}
+
+static int print_steps(struct invocation *invocation, const struct db_rows *run, const char *id,
+                       struct error *error)
+{
+    bool json = invocation->json;
+    struct db_rows *waits =
+        query_rows(invocation->db, json ? waits_json_sql : waits_sql, &id, 1, error);
+    struct db_rows *steps =
+        waits ? query_rows(invocation->db, json ? steps_json_sql : steps_sql, &id, 1, error) : NULL;
+    bool done = steps != NULL;
+
+    if (done)
+        print_run(run, steps, waits, json);
+    db_rows_destroy(waits);
+    db_rows_destroy(steps);
+    return done ? DONE : FAILED;
 }
 
 static int print_output(const struct db_rows *run, const char *id, struct error *error)
@@ -88,13 +121,7 @@ int command_run(struct invocation *invocation, struct error *error)
     } else if (invocation_value(invocation, "output")) {
         status = print_output(run, id, error);
     } else {
-        struct db_rows *steps = query_rows(
-            invocation->db, invocation->json ? steps_json_sql : steps_sql, &id, 1, error);
-        if (steps) {
-            print_run(run, steps, invocation->json);
-            status = DONE;
-        }
-        db_rows_destroy(steps);
+        status = print_steps(invocation, run, id, error);
     }
     db_rows_destroy(run);
     return status;

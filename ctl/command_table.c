@@ -200,7 +200,7 @@ const struct command command_table[] = {
     },
     {
         .name = "functions",
-        .arguments = "[enable|disable|deprecate|unpin FUNCTION...]",
+        .arguments = "[enable|disable|deprecate|unpin|delete FUNCTION...]",
         .summary = "list worker functions, or change them",
         .help = "enable     lets workers of the functions start; clears a pause. Refused (exit 1)\n"
                 "           while an open deployment has fenced one of them\n"
@@ -208,14 +208,16 @@ const struct command command_table[] = {
                 "deprecate  tells their live workers to finish what they hold and end. Refused\n"
                 "           (exit 1) while one is enabled: its old code would come back\n"
                 "unpin      lets any modules serve, not only those of the applied manifest:\n"
-                "           for a hot fix, until the next manifest is applied\n",
+                "           for a hot fix, until the next manifest is applied\n"
+                "delete     takes disabled functions without a live worker off the list\n",
         .most = INVOCATION_ARGUMENTS,
         .needs_database = true,
         .examples = "pgflowctl functions\n"
                     "pgflowctl functions disable pgflow-host/audit\n"
                     "pgflowctl functions deprecate pgflow-host/audit\n"
                     "pgflowctl functions enable pgflow-host/audit\n"
-                    "pgflowctl functions unpin pgflow-host/audit\n",
+                    "pgflowctl functions unpin pgflow-host/audit\n"
+                    "pgflowctl functions delete pgflow-host/trial\n",
         .run = command_functions,
         .options = {{"force", NULL, "enable what is fenced, deprecate what is enabled"}},
     },
@@ -344,15 +346,16 @@ const struct command command_table[] = {
             "Looks at the connection, pooler, LISTEN, clocks, schema and version, server, roles,\n"
             "queues, what blocks vacuum, paused functions, missing workers and stuck work. Exit 1\n"
             "with a problem; warnings may be meant, and notes change nothing. It changes nothing,\n"
-            "so it may stand before every deployment.\n",
+            "so it may stand before every deployment. Of many findings alike it shows five.\n",
         .needs_database = true,
         .runs_without_one = true,
         .examples = "pgflowctl doctor\n"
                     "pgflowctl doctor --strict && ./deploy\n",
         .run = command_doctor,
         .options = {{"strict", NULL, "exit 1 with a warning, too"},
+                    {"all", NULL, "every finding, however many are alike; --json has them all"},
                     {"transaction-age", "S",
-                     "from when on an open one blocks vacuum (default: 300)"}},
+                     "report transactions open for longer than S seconds (default: 300)"}},
     },
     {
         .name = "prune",

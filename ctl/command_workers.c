@@ -40,6 +40,10 @@ static const struct query_print print = {
     "select c.worker_id as worker, c.queue_name as queue, c.function_name as function, c.state,"
     " c.standby, c.reason as fence, c.tasks, c.started_at, c.last_heartbeat_at, c.deprecated_at, "
     "c.stopped_at, c.info,"
+    " (select coalesce(jsonb_agg(jsonb_build_object('flow', m ->> 'flow', 'file', m ->> 'file',"
+    "   'build_id', m ->> 'buildId', 'sha256', m ->> 'sha256')), '[]') from jsonb_array_elements("
+    "   case jsonb_typeof(c.info -> 'modules') when 'array' then c.info -> 'modules' else '[]' end)"
+    "   m) as modules,"
     " (select coalesce(jsonb_agg(jsonb_build_object('flow', p.flow_slug, 'step', p.step_slug,"
     "   'held', p.held) order by p.flow_slug, p.step_slug), '[]') from pgflow.worker_task_pairs p"
     "  where p.worker_id = c.worker_id) as pairs" WHERE,

@@ -27,7 +27,7 @@ static const char *const level_colours[DOCTOR_LEVELS] = {
     [DOCTOR_PROBLEM] = "\x1b[1;31m",
 };
 
-enum { INDENT = 21 };
+enum { INDENT = 21, ALIKE = 5 /* findings of a check and level that are shown */ };
 
 /* What comes from the database may be anything: it stays on its lines. */
 static void print_lines(const char *text)
@@ -106,12 +106,20 @@ static void run_check(struct doctor *doctor, const struct doctor_check *check, c
                              : NULL);
         return;
     }
+    size_t told[DOCTOR_LEVELS] = {0};
     for (size_t i = 0; i < db_rows_count(rows); i++) {
         enum doctor_level level = level_of(db_rows_text(rows, i, 0));
         fine = fine && level == DOCTOR_NOTE;
-        doctor_report(doctor, check->name, level, db_rows_text(rows, i, 1),
-                      db_rows_text(rows, i, 2));
+        if (told[level]++ < ALIKE || doctor->all || doctor->json)
+            doctor_report(doctor, check->name, level, db_rows_text(rows, i, 1),
+                          db_rows_text(rows, i, 2));
+        else
+            doctor->counts[level]++;
     }
+    for (size_t level = 0; level < DOCTOR_LEVELS && !doctor->all && !doctor->json; level++)
+        if (told[level] > ALIKE)
+            printf("%*s... and %zu more of %s; pgflowctl doctor --all shows them\n", INDENT, "",
+                   told[level] - ALIKE, check->name);
     if (fine)
         doctor_report(doctor, check->name, DOCTOR_OK, check->fine, NULL);
     db_rows_destroy(rows);
@@ -168,6 +176,7 @@ int command_doctor(struct invocation *invocation, struct error *error)
 {
     struct doctor doctor = {.db = invocation->db,
                             .json = invocation->json,
+                            .all = invocation_value(invocation, "all") != NULL,
                             .colour = table_width() > 0 && table_colour()};
     char age[16];
     int seconds = 0;

@@ -20,6 +20,7 @@ enum doctor_level { DOCTOR_OK, DOCTOR_NOTE, DOCTOR_WARNING, DOCTOR_PROBLEM, DOCT
 struct doctor {
     struct db_sync *db;
     bool json, colour;
+    bool all; /* print every finding, however many there are */
     size_t counts[DOCTOR_LEVELS];
 };
 

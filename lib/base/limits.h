@@ -39,6 +39,7 @@
 #define LIMIT_BATCH 1000
 #define LIMIT_BATCH_DEFAULT 100 /* beyond it a claim gets no cheaper by the task */
 #define LIMIT_DB_CONNECTIONS 8
+#define LIMIT_DB_SERVER 320 /* host name or folder, and port, as shown */
 #define LIMIT_MISSING_PAIRS_SHOWN 20
 #define LIMIT_DIFFERENCES_SHOWN 20 /* between a module and what the database has */
 #define LIMIT_QUEUES_SHOWN 20      /* in a message; of the steps of a module likewise */

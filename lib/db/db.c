@@ -138,9 +138,13 @@ void db_lane_up(struct db *db, struct lane *lane)
     bool first = lane->up_count == 1;
     if (!first)
         db->counts.reconnects++;
+    char server[LIMIT_DB_SERVER];
+
+    (void)snprintf(server, sizeof(server), "%s:%s", PQhost(lane->conn), PQport(lane->conn));
     log_info(first ? "db_connected" : "db_reconnected",
              first ? "connected to the database" : "connected to the database again",
              LOG_FIELD_TEXT("database", db_address_label(db->config.address)),
+             LOG_FIELD_TEXT("server", server), /* of several, the one that took it */
              LOG_FIELD_INT("connection", lane->index));
     if (db->state == DB_STATE_OPENING ? all_up(db) : lane == work_lane(db)) {
         (void)uv_timer_stop(&db->open_timer);

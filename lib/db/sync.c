@@ -14,7 +14,13 @@
 
 /* Of pg_type, as in params.c. */
 enum { OID_BOOL = 16, OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23, OID_JSON = 114 };
-enum { OID_FLOAT4 = 700, OID_FLOAT8 = 701, OID_NUMERIC = 1700, OID_JSONB = 3802 };
+enum {
+    OID_FLOAT4 = 700,
+    OID_FLOAT8 = 701,
+    OID_TIMESTAMPTZ = 1184,
+    OID_NUMERIC = 1700,
+    OID_JSONB = 3802
+};
 
 struct db_rows {
     PGresult *result;
@@ -276,6 +282,11 @@ bool db_rows_is_number(const struct db_rows *rows, size_t column)
 bool db_rows_is_bool(const struct db_rows *rows, size_t column)
 {
     return PQftype(rows->result, (int)column) == OID_BOOL;
+}
+
+bool db_rows_is_time(const struct db_rows *rows, size_t column)
+{
+    return PQftype(rows->result, (int)column) == OID_TIMESTAMPTZ;
 }
 
 bool db_rows_is_json(const struct db_rows *rows, size_t column)

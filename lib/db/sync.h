@@ -62,6 +62,7 @@ const char *db_rows_text(const struct db_rows *rows, size_t row, size_t column);
 /* The column's values are numbers (for alignment and for bare JSON). */
 bool db_rows_is_number(const struct db_rows *rows, size_t column);
 bool db_rows_is_bool(const struct db_rows *rows, size_t column);
+bool db_rows_is_time(const struct db_rows *rows, size_t column); /* timestamptz */
 bool db_rows_is_json(const struct db_rows *rows, size_t column);
 void db_rows_destroy(struct db_rows *rows); /* takes NULL */
 

@@ -40,6 +40,15 @@ def compile_flow(database, name):
     database.rows("select pgflow.ensure_deployment(%s)", json.dumps(described))
 
 
+def test_many_findings_alike_are_cut_unless_all_are_asked_for(database):
+    database.rows("select pgflow.insert_worker_function('trial_' || n, 'process') from generate_series(1, 40) n")
+    cut = run_ctl("doctor", env={"PGFLOW_DATABASE": database.url}).stdout
+    whole = run_ctl("doctor", "--all", env={"PGFLOW_DATABASE": database.url}).stdout
+
+    assert cut.count("is disabled") == 5 and "... and 35 more of functions; pgflowctl doctor --all shows them" in cut
+    assert whole.count("is disabled") == 40 and "more of functions" not in whole
+
+
 def test_a_system_at_work_is_well(database, hosts):
     hosts.start(queue="chain", plugins=["chain"])
 

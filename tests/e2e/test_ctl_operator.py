@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import time
@@ -165,6 +166,39 @@ def test_metrics_are_those_of_every_queue(database, hosts):
     told = Exposition(ctl(database, "metrics").stdout)
     assert told.value("pgflow_database_queue_workers", queue="noop", state="working") == 1
     assert told.value("pgflow_database_queue_needed", queue="noop") == 1
+
+
+def test_run_says_what_its_tasks_wait_for(database, hosts):
+    compile_flow(database, "routed_v1")
+    run = database.start_flow("routed_v1")
+    told, _ = answer(database, "run", run)
+    assert [(wait["state"], wait["reason"]) for wait in told["waits"]] == [("queued", "queue routed_main has no live worker")]
+    assert "queue routed_main has no live worker" in ctl(database, "run", run).stdout
+
+    hosts.start("--function", "other", queue="routed_mail", plugins=["routed_v1"])
+    database.rows("update pgmq.q_routed_main set vt = clock_timestamp() + interval '1 hour'")
+    told, _ = answer(database, "run", run)
+    assert [wait["state"] for wait in told["waits"]] == ["delayed"]
+
+
+def test_json_times_are_iso_8601_in_every_zone(database):
+    compile_flow(database, "chain")
+    database.start_flow("chain")
+    for zone, offset in (("UTC", "Z"), ("Asia/Kolkata", r"\+05:30"), ("America/Caracas", "-04:00")):
+        told = json.loads(run_ctl("runs", "--json", env={"PGFLOW_DATABASE": database.url, "PGTZ": zone}).stdout)
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?" + offset, told[0]["started_at"]), told
+
+
+def test_function_that_was_tried_is_deleted_once_nobody_uses_it(database, hosts):
+    trial = hosts.start("--function", "trial", queue="noop", plugins=["noop"])
+    refused = ctl(database, "functions", "delete", "trial")
+    trial.stop()
+    ctl(database, "functions", "disable", "trial")
+    done = ctl(database, "functions", "delete", "trial")
+
+    assert refused.returncode == 1 and "functions disable trial" in refused.stderr
+    assert (done.returncode, done.stdout) == (0, "deleted trial\n")
+    assert answer(database, "functions")[0] == []
 
 
 def test_queue_counts_what_waits_and_who_works(database):
