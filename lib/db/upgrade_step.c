@@ -253,10 +253,11 @@ static bool is_written_down(struct upgrade *upgrade, const struct upgrade_step *
                             struct error *error)
 {
     char sql[512];
-    (void)snprintf(sql, sizeof(sql),
-                   "select from pgflow.schema_steps where version = %d and phase = '%s' and step = "
-                   "'%s:%d'",
-                   sql_schema.version, step->phase, step->file, step->number);
+    (void)snprintf(
+        sql, sizeof(sql),
+        "select 1 from pgflow.schema_steps where version = %d and phase = '%s' and step = "
+        "'%s:%d'",
+        sql_schema.version, step->phase, step->file, step->number);
     struct db_rows *rows = db_sync_query(upgrade->sync, sql, NULL, 0, error);
     *is_done = rows && db_rows_count(rows) == 1;
     db_rows_destroy(rows);
@@ -288,7 +289,7 @@ static bool drop_invalid(struct upgrade *upgrade, const char *index, int size, s
 {
     char sql[256];
     (void)snprintf(sql, sizeof(sql),
-                   "select from pg_index where indexrelid = to_regclass('pgflow.%.*s') and not "
+                   "select 1 from pg_index where indexrelid = to_regclass('pgflow.%.*s') and not "
                    "indisvalid",
                    size, index);
     struct db_rows *rows = db_sync_query(upgrade->sync, sql, NULL, 0, error);
