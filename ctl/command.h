@@ -14,7 +14,7 @@
 struct db_sync;
 struct invocation;
 
-enum { COMMAND_OPTIONS = 8 };
+enum { COMMAND_OPTIONS = 10 };
 
 struct command_option {
     const char *name;       /* without the dashes */

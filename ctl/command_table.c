@@ -76,8 +76,7 @@ const struct command command_table[] = {
         .arguments = "FILE.so",
         .summary = "run one handler of a module, without a database",
         .help =
-            "Calls the step in a process of its own, with the limits of a host (timeout, 512 "
-            "MiB),\n"
+            "Calls the step in a process of its own, with the limits of a host (timeout, memory),\n"
             "and prints its result; stderr gets what it said, the time in the handler and the\n"
             "memory of its process. Exit 0 when it gave a result, 1 when it failed or died.\n"
             "\n"
@@ -95,6 +94,9 @@ const struct command command_table[] = {
                     {"repeat", "N", "N calls in one process, until one fails"},
                     {"attempt", "N", "which attempt it is told (default: 1)"},
                     {"under", "valgrind", "look for memory errors and leaks; exit 1 with any"},
+                    {"handler-memory", "MIB",
+                     "its limit of address space; 0: none (default: $PGFLOW_HANDLER_MEMORY, "
+                     "--config, 512)"},
                     {"pass-env", "NAME,...", "variables of the environment it may see"}},
     },
     {

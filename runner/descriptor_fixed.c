@@ -26,16 +26,18 @@ bool check_magic(struct reading *reading)
 bool check_major(struct reading *reading)
 {
     size_t words = offsetof(pgf_module, flow_slug);
+    char expected[64];
     if (!reading_copy(reading, "pgflow_module_v1", reading->symbol, &reading->module, words))
         return false;
     if (reading->module.abi_major == PGF_ABI_MAJOR)
         return true;
+    snprintf(expected, sizeof expected, "%u: this host offers ABI %u.%u", (unsigned)PGF_ABI_MAJOR,
+             (unsigned)PGF_ABI_MAJOR, (unsigned)PGF_ABI_MINOR);
     return reading_refuse(
         reading, "abi_major",
         found_format(reading, "%u (ABI %u.%u)", (unsigned)reading->module.abi_major,
                      (unsigned)reading->module.abi_major, (unsigned)reading->module.abi_minor),
-        "1: this host offers ABI 1.0",
-        "rebuild the module with the SDK of ABI 1, or run a host of its ABI");
+        expected, "rebuild the module with the SDK of ABI 1, or run a host of its ABI");
 }
 
 /* One rule for all sizes that a module states. */

@@ -1,6 +1,7 @@
 #include "runner/descriptor_probe.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -20,6 +21,28 @@ static enum probe_result copy_piece(uintptr_t address, void *out, size_t size)
     if (copied == (ssize_t)size)
         return PROBE_OK;
     return copied < 0 && errno != EFAULT ? PROBE_REFUSED : PROBE_UNREADABLE;
+}
+
+/* Each line of the file begins with "7f0c1000-7f0c2000 r-xp". */
+enum probe_result probe_code(uintptr_t address)
+{
+    enum probe_result result = PROBE_UNREADABLE;
+    unsigned long long begin, end;
+    char line[512], mode[8];
+    FILE *maps = fopen("/proc/self/maps", "re");
+
+    if (maps == NULL)
+        return PROBE_REFUSED;
+    while (fgets(line, sizeof line, maps) != NULL) {
+        if (sscanf(line, "%llx-%llx %7s", &begin, &end, mode) != 3 || address < begin ||
+            address >= end)
+            continue;
+        if (strchr(mode, 'x') != NULL)
+            result = PROBE_OK;
+        break;
+    }
+    fclose(maps);
+    return result;
 }
 
 static size_t up_to_border(uintptr_t address, size_t size)

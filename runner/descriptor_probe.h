@@ -22,6 +22,9 @@ enum probe_result {
 /* Copies `size` bytes from `address`. */
 enum probe_result probe_bytes(uintptr_t address, void *out, size_t size) MUST_CHECK;
 
+/* Whether the process may run what is there. PROBE_REFUSED: that cannot be found out. */
+enum probe_result probe_code(uintptr_t address) MUST_CHECK;
+
 /* Copies NUL-terminated text of at most `limit` bytes to `out`, which has room
  * for limit + 1; `size` is its length. Reads no page behind the NUL. */
 enum probe_result probe_text(uintptr_t address, char *out, size_t limit, size_t *size) MUST_CHECK;

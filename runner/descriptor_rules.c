@@ -234,11 +234,42 @@ bool check_queue_names(struct reading *reading)
     return true;
 }
 
+static bool check_code(struct reading *reading, const char *field, uintptr_t address)
+{
+    if (probe_code(address) != PROBE_UNREADABLE)
+        return true;
+    return reading_refuse(
+        reading, field,
+        found_format(reading, "0x%llx, where no code is", (unsigned long long)address),
+        "the address of a function of the module",
+        "set it to a function, and take no address that is known only at run time");
+}
+
+static bool check_step_handler(struct reading *reading, uint32_t i)
+{
+    pgf_handler run = reading->raw[i].run;
+
+    if (run == NULL)
+        return reading_refuse(reading, field_of_step(reading, i, "run"), "NULL", "a handler",
+                              "set the function that runs the step");
+    return (i > 0 && run == reading->raw[i - 1].run) ||
+           check_code(reading, field_of_step(reading, i, "run"), (uintptr_t)run);
+}
+
 bool check_handlers(struct reading *reading)
 {
+    const struct {
+        const char *field;
+        uintptr_t address;
+    } others[] = {{"init", (uintptr_t)reading->module.init},
+                  {"fini", (uintptr_t)reading->module.fini},
+                  {"extension", (uintptr_t)reading->module.extension}};
+
     for (uint32_t i = 0; i < reading->module.n_steps; i++)
-        if (reading->raw[i].run == NULL)
-            return reading_refuse(reading, field_of_step(reading, i, "run"), "NULL", "a handler",
-                                  "set the function that runs the step");
+        if (!check_step_handler(reading, i))
+            return false;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i].address != 0 && !check_code(reading, others[i].field, others[i].address))
+            return false;
     return true;
 }

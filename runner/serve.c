@@ -103,7 +103,7 @@ static void host_log(const pgf_host *host, int32_t level, const char *text, size
                len < LIMIT_LOG_LINE ? len : LIMIT_LOG_LINE);
 }
 
-/* No extension exists in ABI 1.0. */
+/* No extension exists yet. */
 static const void *host_extension(const pgf_host *host, const char *id)
 {
     (void)host;

@@ -6,6 +6,7 @@
 #include "ctl/author/exec_session.h"
 #include "ctl/author/valgrind.h"
 #include "ctl/command.h"
+#include "ctl/handler_memory.h"
 #include "ctl/json_option.h"
 #include "ctl/plain.h"
 
@@ -197,7 +198,8 @@ static bool read_request(struct exec *exec, struct error *error)
     if (!find_step(exec, error) ||
         !invocation_number(exec->invocation, "repeat", 1, MOST_CALLS, 1, &calls, error) ||
         !invocation_number(exec->invocation, "attempt", 1, 1000, 1, &attempt, error) ||
-        !read_inputs(exec, error))
+        !read_inputs(exec, error) ||
+        !handler_memory_mib(exec->invocation, &exec->request.memory_mib, error))
         return false;
     exec->request.calls = (uint32_t)calls;
     exec->request.attempt = (uint32_t)attempt;
@@ -294,6 +296,10 @@ static void print_text(struct exec *exec)
         plain_print(stderr, report->error.data);
         fputc('\n', stderr);
     }
+    if (report->dropped.size > 0) {
+        plain_print(stderr, report->dropped.data);
+        fputs(", as a host does\n", stderr);
+    }
     if (report->left.size > 0) {
         plain_print(stderr, report->left.data);
         fputs(": a host would run the next task in another process\n", stderr);
@@ -330,6 +336,7 @@ static bool print_json(struct exec *exec, struct error *error)
         buf_puts(&out, "null");
     put_member(&out, "error", &report->error);
     put_member(&out, "left", &report->left);
+    put_member(&out, "dropped", &report->dropped);
     if (report->retry_after_s >= 0)
         buf_printf(&out, ",\"retryAfterSeconds\":%d", report->retry_after_s);
     buf_printf(&out,

@@ -18,7 +18,7 @@
 #include <uv.h>
 
 /* Valgrind takes its time to start, and at the end to look for leaks. */
-enum { SLOW_READY_MS = 120000, SLOW_GRACE_MS = 120000, HANDLER_MEMORY_MIB = 512 };
+enum { SLOW_READY_MS = 120000, SLOW_GRACE_MS = 120000 };
 
 static const uint32_t hold_for_good[] = {0};
 
@@ -234,17 +234,26 @@ static void on_line(void *context, const struct pool_line *line)
     session->request->on_line(session->request->context, line);
 }
 
+/* Once, though each of many calls may say it. */
+static void put_note(struct buf *notes, const char *text)
+{
+    if (notes->size > 0 && strstr(notes->data, text))
+        return;
+    buf_puts(notes, notes->size > 0 ? "; " : "");
+    buf_puts(notes, text);
+}
+
 static void on_event(void *context, const struct pool_event *event)
 {
     struct session *session = context;
     struct exec_memory *memory = &session->report->memory;
     if (strcmp(event->name, "runner_ready") == 0)
         memory->ready = resident_kib(event->pid, &memory->peak);
+    if (strcmp(event->name, "output_dropped") == 0)
+        put_note(&session->report->dropped, event->text);
     /* Each kind is told once; with it a hint that the calls are not all of one process. */
-    if (strcmp(event->name, "runner_recycled") == 0 && event->level == PGF_LOG_WARN) {
-        buf_puts(&session->report->left, session->report->left.size > 0 ? "; " : "");
-        buf_puts(&session->report->left, event->text);
-    }
+    if (strcmp(event->name, "runner_recycled") == 0 && event->level == PGF_LOG_WARN)
+        put_note(&session->report->left, event->text);
 }
 
 static bool start(struct session *session, const struct exec_module *module, struct error *error)
@@ -255,7 +264,7 @@ static bool start(struct session *session, const struct exec_module *module, str
                                  .concurrency = 1,
                                  .max_payload = (size_t)LIMIT_PAYLOAD_DEFAULT_MIB * LIMIT_MIB,
                                  .handler_memory =
-                                     request->under ? 0 : (size_t)HANDLER_MEMORY_MIB * LIMIT_MIB,
+                                     request->under ? 0 : request->memory_mib * LIMIT_MIB,
                                  .handler_uid = (uid_t)-1,
                                  .handler_gid = (gid_t)-1,
                                  .pass_env = request->pass_env,
@@ -289,6 +298,7 @@ bool exec_run(const struct exec_module *module, const struct exec_request *reque
     buf_init(&report->output, (size_t)LIMIT_PAYLOAD_DEFAULT_MIB * LIMIT_MIB);
     buf_init(&report->error, LIMIT_ERROR_TEXT);
     buf_init(&report->left, LIMIT_ERROR_TEXT);
+    buf_init(&report->dropped, LIMIT_ERROR_TEXT);
     if (!report->us)
         return error_out_of_memory(error);
     if (uv_loop_init(&session.loop) != 0)
@@ -314,4 +324,5 @@ void exec_report_free(struct exec_report *report)
     buf_free(&report->output);
     buf_free(&report->error);
     buf_free(&report->left);
+    buf_free(&report->dropped);
 }

@@ -43,6 +43,7 @@ struct exec_request {
     int32_t max_attempts;
     uint32_t timeout_s;       /* 0: none */
     uint32_t calls;           /* at least 1; the first that fails is the last */
+    size_t memory_mib;        /* of address space; 0: no limit */
     const char *const *under; /* see struct pool_config; the memory limit is off then */
     const char *const *pass_env;
     void (*on_line)(void *context, const struct pool_line *line);
@@ -62,6 +63,7 @@ struct exec_report {
     enum pool_outcome outcome;
     struct buf output;
     struct buf error;
+    struct buf dropped;    /* output over the limit, in words; empty: none */
     struct buf left;       /* in the process, so that it was replaced; empty: nothing */
     int32_t retry_after_s; /* -1: not asked for */
     bool died;

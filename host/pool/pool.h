@@ -159,7 +159,8 @@ struct pool_config {
     /* For tests; 0 or NULL: the real ones. */
     uint32_t ready_timeout_ms;        /* 10000: from spawn to READY, from TASK to STARTED */
     uint32_t grace_ms;                /* 2000: from the cooperative cancel to SIGKILL */
-    const uint32_t *hold_schedule_ms; /* 1000, 5000, 30000, 60000, the last repeats; 0 ends it */
+    const uint32_t *hold_schedule_ms; /* 1000, 5000, 30000, 60000, the last repeats; 0 ends
+                                         it, and alone holds for good */
 };
 
 /* Becomes the subreaper of the host's orphans and ignores SIGPIPE. Everything

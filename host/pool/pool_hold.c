@@ -49,7 +49,8 @@ static void hold(struct pool_module *module, const char *reason)
     module->spawn_paused = false;
     module->holds++;
     module_return_queue(module);
-    uv_timer_start(&module->retry, module_on_retry, delay, 0);
+    if (delay > 0) /* a schedule may be empty: held for good */
+        uv_timer_start(&module->retry, module_on_retry, delay, 0);
     pool_emit(module, "module_held", PGF_LOG_ERROR, NULL, 0,
               "%s is held, its tasks stay queued; tried again in %u s: %s", module->flow,
               (delay + 999) / 1000, reason);
@@ -77,7 +78,8 @@ void module_note_failed_start(struct pool_module *module, const char *reason)
 {
     /* Several runners may have been on their way when the first one failed;
      * only the one that the schedule tries makes it go on. */
-    bool waits = module->standing == MODULE_HELD && uv_is_active((uv_handle_t *)&module->retry);
+    bool waits = module->standing == MODULE_HELD &&
+                 (uv_is_active((uv_handle_t *)&module->retry) || hold_delay_ms(module) == 0);
 
     if (!module->pool->killing && !waits)
         hold(module, reason);

@@ -4,6 +4,7 @@
 #include <pgflow/json.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,13 +45,26 @@ cJSON *pgf_json_flow_input(const pgf_call *call)
     return parse_for(call, call->flow_input, "the run's input is not JSON");
 }
 
+/* cJSON would print null for it. As deep as the tree, like cJSON's own printing. */
+static int has_no_number(const cJSON *item)
+{
+    for (; item != NULL; item = item->next)
+        if ((cJSON_IsNumber(item) && !isfinite(item->valuedouble)) || has_no_number(item->child))
+            return 1;
+    return 0;
+}
+
 int32_t pgf_json_give(const pgf_call *call, cJSON *result)
 {
-    char *text = result == NULL ? NULL : cJSON_PrintUnformatted(result);
+    int is_number = !has_no_number(result);
+    char *text = result == NULL || !is_number ? NULL : cJSON_PrintUnformatted(result);
     int32_t status = PGF_OK;
 
     cJSON_Delete(result);
-    if (text == NULL) {
+    if (!is_number) {
+        say(call, "the result has a number that is none (NaN or infinity), which JSON cannot say");
+        status = PGF_PERMANENT;
+    } else if (text == NULL) {
         say(call, "out of memory for the result");
         status = PGF_ERROR;
     } else if (call->write(call, text, strlen(text)) != 0) {

@@ -277,6 +277,17 @@ static int read_digits(const char *text, size_t len, uint64_t *value)
     return len > 0;
 }
 
+/* "1E-400" is 0 as a double, "0.0e5" is 0. */
+static int is_lost(const char *text, size_t len, double value)
+{
+    size_t mantissa = 0;
+
+    for (; mantissa < len && text[mantissa] != 'e' && text[mantissa] != 'E'; mantissa++)
+        if (text[mantissa] >= '1' && text[mantissa] <= '9')
+            return value == 0;
+    return 0;
+}
+
 /* A number that was found to be one. */
 static cJSON *make_number(struct reader *reader, const char *text, size_t len, int is_integer)
 {
@@ -290,7 +301,7 @@ static cJSON *make_number(struct reader *reader, const char *text, size_t len, i
         item = cJSON_ParseWithLength(text, len);
         if (item == NULL)
             return no_memory(reader);
-        if (is_integer || isfinite(item->valuedouble))
+        if (is_integer || (isfinite(item->valuedouble) && !is_lost(text, len, item->valuedouble)))
             return item;
         cJSON_Delete(item);
     }

@@ -136,11 +136,15 @@ static bool load(struct pgf_test *test, const char *path)
     char here[PATH_MAX];
     void *library;
 
+    if (path == NULL) {
+        snprintf(test->problem, sizeof test->problem, "pgf_test_open: the path is NULL");
+        return false;
+    }
     snprintf(here, sizeof here, "%s%s", strchr(path, '/') == NULL ? "./" : "", path);
     options.module = here;
     test->descriptor = module_load(&options, &error);
     if (test->descriptor == NULL) {
-        snprintf(test->problem, sizeof test->problem, "%s", error.text);
+        snprintf(test->problem, sizeof test->problem, "%.1000s: %.3000s", path, error.text);
         return false;
     }
     library = dlopen(here, RTLD_NOW | RTLD_LOCAL);
@@ -167,7 +171,7 @@ static const char *last_line(const struct pgf_test *test, size_t *size)
     return text;
 }
 
-static void start(struct pgf_test *test)
+static void start(struct pgf_test *test, const char *path)
 {
     size_t size = 0;
     const char *said;
@@ -178,7 +182,7 @@ static void start(struct pgf_test *test)
     if (test->is_ready)
         return;
     said = last_line(test, &size);
-    snprintf(test->problem, sizeof test->problem, "init returned %d%s%.*s", answer,
+    snprintf(test->problem, sizeof test->problem, "%.1000s: init returned %d%s%.*s", path, answer,
              size > 0 ? ": " : " and logged no reason", (int)size, said);
 }
 
@@ -201,7 +205,7 @@ pgf_test *pgf_test_open(const char *path)
     buf_init(&test->log, LOG_BYTES);
     buf_init(&test->flow_input, LIMIT_DB_STATEMENT_BYTES);
     if (load(test, path))
-        start(test);
+        start(test, path);
     return test;
 }
 
@@ -229,7 +233,7 @@ void pgf_test_close(pgf_test *test)
 
 const pgf_module *pgf_test_module(const pgf_test *test)
 {
-    return test->module;
+    return test == NULL ? NULL : test->module;
 }
 
 /* ---- Calls ---- */
@@ -328,6 +332,8 @@ int32_t pgf_test_call(pgf_test *test, const char *step, const char *input)
     if (pgf_test_problem(test) != NULL)
         return PGF_TEST_MISTAKE;
     begin(test);
+    if (step == NULL || input == NULL)
+        return mistake(test, step == NULL ? "the step" : "the input", " is NULL");
     found = find_step(test, step);
     if (found == NULL)
         return mistake(test, "the module has no step ", step);

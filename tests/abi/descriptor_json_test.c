@@ -26,7 +26,7 @@ Test(json, has_every_member)
 
     prints(
         &s,
-        "{\"abi\":{\"major\":1,\"minor\":0,\"needsMinor\":0},\"flowSlug\":\"Audit_v1\","
+        "{\"abi\":{\"major\":1,\"minor\":1,\"needsMinor\":0},\"flowSlug\":\"Audit_v1\","
         "\"alias\":\"audit\",\"version\":\"1.2\",\"queueMode\":\"flow\","
         "\"options\":{\"maxAttempts\":5,\"baseDelay\":2,\"timeout\":30},\"routes\":{},\"steps\":["
         "{\"slug\":\"list\",\"index\":0,\"stepType\":\"single\",\"dependencies\":[],"
@@ -58,7 +58,7 @@ Test(json, names_the_routes_in_the_routed_mode)
     s.steps[0].options = NULL;
     s.steps[0].queue = "Main";
 
-    prints(&s, "{\"abi\":{\"major\":1,\"minor\":0,\"needsMinor\":0},\"flowSlug\":\"Audit_v1\","
+    prints(&s, "{\"abi\":{\"major\":1,\"minor\":1,\"needsMinor\":0},\"flowSlug\":\"Audit_v1\","
                "\"alias\":\"Audit_v1\",\"version\":null,\"queueMode\":\"routed\",\"options\":{},"
                "\"routes\":{\"list\":\"main\"},\"steps\":["
                "{\"slug\":\"list\",\"index\":0,\"stepType\":\"single\",\"dependencies\":[],"

@@ -237,3 +237,41 @@ Test(rules, refuses_a_missing_handler)
     refuses(&s, "steps[2].run (step 'report') is NULL; expected a handler; set the function that "
                 "runs the step");
 }
+
+#define CODE_FIX                                                                                   \
+    "where no code is; expected the address of a function of the module; set it to a function, "   \
+    "and take no address that is known only at run time"
+
+Test(rules, refuses_handlers_that_point_to_no_code)
+{
+    struct sample s;
+    uintptr_t address = 16;
+    sample_init(&s);
+    memcpy(&s.steps[1].run, &address, sizeof address);
+
+    refuses(&s, "steps[1].run (step 'scan') is 0x10, " CODE_FIX);
+}
+
+Test(rules, refuses_handlers_that_point_to_data)
+{
+    static int data;
+    char text[512];
+    struct sample s;
+    uintptr_t address = (uintptr_t)&data;
+    sample_init(&s);
+    memcpy(&s.steps[0].run, &address, sizeof address);
+
+    snprintf(text, sizeof text, "f.so: steps[0].run (step 'list') is 0x%llx, " CODE_FIX,
+             (unsigned long long)address);
+    refuses_as(&s.module, text);
+}
+
+Test(rules, refuses_an_init_that_points_to_no_code)
+{
+    struct sample s;
+    uintptr_t address = 16;
+    sample_init(&s);
+    memcpy(&s.module.init, &address, sizeof address);
+
+    refuses(&s, "init is 0x10, " CODE_FIX);
+}

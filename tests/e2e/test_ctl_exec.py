@@ -214,3 +214,30 @@ def test_what_a_handler_leaves_in_its_process_is_told():
     assert "recycled" not in tidy.stderr
     assert "the task left a changed environment: a host would run the next task in another process" in untidy.stderr
     assert counted["left"] == "recycled: the task left more threads"
+
+
+def test_output_that_is_dropped_is_told():
+    flood = ["exec", module("faults"), "--step", "flood", "--input", '{"fault": "flood"}']
+
+    assert "more than 64 KiB on stderr: the rest is dropped, as a host does" in run_ctl(*flood).stderr
+    assert json.loads(run_ctl(*flood, "--json").stdout)["dropped"] == "more than 64 KiB on stderr: the rest is dropped"
+
+
+@pytest.mark.skipif(SANITIZED, reason="no memory limit there")
+def test_memory_limit_is_that_of_the_option_the_environment_or_the_configuration(tmp_path):
+    config = tmp_path / "host.conf"
+    config.write_text("handler-memory = 700\nqueue = elsewhere\n")
+    config.chmod(0o600)
+    report = ["exec", module("faults"), "--step", "self", "--input", '{"fault": "self"}']
+
+    def limit(*options, **env):
+        result = run_ctl(*report, *options, env=env)
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)["memoryLimit"]
+
+    assert limit() == 512 << 20
+    assert limit("--config", config) == limit(PGFLOW_CONFIG=config) == 700 << 20
+    assert limit("--config", config, PGFLOW_HANDLER_MEMORY=600) == 600 << 20
+    assert limit("--handler-memory", "0", PGFLOW_HANDLER_MEMORY=600) == 2**64 - 1
+    refused = run_ctl(*report, "--handler-memory", "much")
+    assert refused.returncode in (64, 78) and "--handler-memory" in refused.stderr

@@ -15,7 +15,7 @@ BAD_MODULES = {
     "no_entry": ["pgflow_module_v1"],
     "wrong_magic": ["magic", "0x21212121"],
     "wrong_major": ["2"],
-    "needs_minor": ["3"],
+    "needs_minor": ["99"],
     "bad_descriptor": ["slug", "not a slug"],
     "ctor_crashes": ["SIGABRT"],
     "ctor_exits": ["exit"],

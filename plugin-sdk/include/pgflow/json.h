@@ -6,8 +6,8 @@
  * cJSON_Parse() takes what is no JSON and changes numbers. pgf_json_parse() does not:
  *   - one value and nothing behind it; RFC 8259; UTF-8; no \u0000; surrogates in pairs; at most
  *     PGF_JSON_DEPTH levels; no key twice in one object. So what it takes PostgreSQL takes.
- *   - an integer of more than 15 digits, and a number that no double holds, stays as it was
- *     written: its item is cJSON_Raw and prints unchanged. pgf_json_int64() and pgf_json_uint64()
+ *   - an integer of more than 15 digits, and a number that no double holds (1e400, 1e-400), stays
+ *     as it was written: its item is cJSON_Raw and prints unchanged. pgf_json_int64() and pgf_json_uint64()
  *     read both kinds. Fractions are doubles, of which cJSON prints 15 to 17 digits.
  *
  * The trees are ordinary ones of cJSON: use its functions, and cJSON_Delete() what you were given.
@@ -40,7 +40,8 @@ cJSON *pgf_json_input(const pgf_call *call);
 cJSON *pgf_json_flow_input(const pgf_call *call);
 
 /* Writes the tree as the result and deletes it; NULL counts as out of memory. Returns what the
- * handler returns: PGF_OK, or with the error set PGF_PERMANENT (too large), PGF_ERROR (memory). */
+ * handler returns: PGF_OK, or with the error set PGF_PERMANENT (too large, or NaN or infinity in
+ * it), PGF_ERROR (memory). */
 int32_t pgf_json_give(const pgf_call *call, cJSON *result);
 
 /* 1: the item is a number without fraction within the range, and *value is it, exactly. 0: it is

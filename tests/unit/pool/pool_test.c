@@ -288,6 +288,20 @@ Test(pool, held_module_is_served_again_once_it_starts)
     record_free(&task);
 }
 
+/* As "pgflowctl exec" has it: its init must not run twice. */
+Test(pool, module_is_held_for_good_by_an_empty_schedule)
+{
+    static const uint32_t none[] = {0};
+
+    h.config.hold_schedule_ms = none;
+    pool_warm(start_with("init_fails"));
+    harness_wait(&h, &h.held_count, 1);
+    for (int i = 0; i < 10; i++)
+        uv_run(&h.loop, UV_RUN_NOWAIT);
+
+    cr_assert_eq(pool_gauges(h.pool).spawned, 1);
+}
+
 Test(pool, five_deaths_in_a_row_hold_the_module)
 {
     struct pool_module *faults;

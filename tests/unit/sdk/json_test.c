@@ -5,6 +5,7 @@
 #include "base/json_check.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +203,16 @@ static int64_t int64_of(const char *text, int expected)
     return value;
 }
 
+/* As doubles they would be 0. */
+Test(json, leaves_numbers_below_every_double_as_they_are)
+{
+    stays("1E-400");
+    stays("-0.0000001e-330");
+    cr_assert_eq(int64_of("1E-400", 0), 42);
+    cr_assert_eq(int64_of("0e-400", 1), 0);
+    cr_assert_eq(int64_of("-0.000", 1), 0);
+}
+
 static uint64_t uint64_of(const char *text, int expected)
 {
     uint64_t value = 42;
@@ -299,6 +310,16 @@ Test(json, says_why_a_result_cannot_be_given)
 
     cr_assert_eq(pgf_json_give(&spy.call, NULL), PGF_ERROR);
     cr_assert_str_eq(spy.error, "out of memory for the result");
+
+    static const double none[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        cJSON *tree = cJSON_CreateObject();
+        cJSON_AddItemToArray(cJSON_AddArrayToObject(tree, "a"), cJSON_CreateNumber(1));
+        cJSON_AddItemToArray(cJSON_AddArrayToObject(tree, "b"), cJSON_CreateNumber(none[i]));
+        cr_assert_eq(pgf_json_give(&spy.call, tree), PGF_PERMANENT);
+        cr_assert_not_null(strstr(spy.error, "NaN or infinity"), "%s", spy.error);
+        cr_assert_eq(spy.output.size, 0);
+    }
 
     spy.write_answer = 1;
     cr_assert_eq(pgf_json_give(&spy.call, cJSON_CreateNull()), PGF_PERMANENT);

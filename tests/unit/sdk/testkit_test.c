@@ -169,3 +169,28 @@ Test(testkit, shows_what_the_module_exports)
     pgf_test_close(wrapped);
     pgf_test_close(NULL);
 }
+
+Test(testkit, takes_null_for_a_mistake)
+{
+    pgf_test *hello = opened(HELLO);
+    pgf_test *nowhere = pgf_test_open(NULL);
+
+    cr_assert_eq(pgf_test_call(hello, NULL, "{}"), PGF_TEST_MISTAKE);
+    cr_assert_str_eq(pgf_test_error(hello), "the step is NULL");
+    cr_assert_eq(pgf_test_call(hello, "greet", NULL), PGF_TEST_MISTAKE);
+    cr_assert_str_eq(pgf_test_error(hello), "the input is NULL");
+    cr_assert_eq(pgf_test_call(nowhere, "greet", "{}"), PGF_TEST_MISTAKE);
+    cr_assert_str_eq(pgf_test_problem(nowhere), "pgf_test_open: the path is NULL");
+    cr_assert_null(pgf_test_module(NULL));
+    pgf_test_close(hello);
+    pgf_test_close(nowhere);
+}
+
+Test(testkit, names_the_file_that_cannot_be_opened)
+{
+    pgf_test *missing = pgf_test_open("no/such/flow.so");
+
+    cr_assert_eq(strncmp(pgf_test_problem(missing), "no/such/flow.so: ", 17), 0, "%s",
+                 pgf_test_problem(missing));
+    pgf_test_close(missing);
+}
