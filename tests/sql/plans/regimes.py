@@ -1,6 +1,9 @@
 """States of the planner's knowledge, and of what is dead in the tables. Each makes a world of so many runs and gives
 it with the sessions to measure in: one that was at work before the runs came, and one that begins after them.
 """
+import re
+import subprocess
+
 import paths
 import world
 
@@ -53,4 +56,42 @@ def worked_off(template, runs):
     return made, {"before": early, "after": made.session()}
 
 
-REGIMES = {"burst": burst, "analyzed empty": analyzed_empty, "emptied": emptied, "worked off": worked_off}
+def restored(template, runs):
+    """Loaded from a dump, and not analyzed: only what making the indexes tells is known of the tables."""
+    made, _ = prepared(template, analyzed=False)
+    made.fill(runs)
+    if server_major(made) > dump_major():
+        # No pg_dump that reads this server: making the indexes anew leaves the same behind.
+        made.owner.run(f"reindex database {made.name}")
+        return made, {"after": made.session()}
+    copy = world.World(None)
+    copy.is_busy = True
+    dump = subprocess.Popen(["pg_dump", "-Fc", "-d", made.name], stdout=subprocess.PIPE)
+    subprocess.run(["pg_restore", "--exit-on-error", "-d", copy.name], stdin=dump.stdout, check=True)
+    assert dump.wait() == 0
+    made.close()
+    return copy, {"after": copy.session()}
+
+
+def server_major(made):
+    return int(made.owner.one("show server_version_num")) // 10000
+
+
+def dump_major():
+    said = subprocess.run(["pg_dump", "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout
+    return int(re.search(r"(\d+)", said)[1])
+
+
+def watched(template, runs):
+    """Worked off while somebody holds a snapshot from before: nothing dead can be told to be dead."""
+    made, early = prepared(template, analyzed=False)
+    watcher = made.session()
+    watcher.run("begin isolation level repeatable read")
+    watcher.run("select count(*) from pgflow.runs")
+    made.fill(runs)
+    made.end_all()
+    return made, {"before": early, "after": made.session()}
+
+
+REGIMES = {"burst": burst, "analyzed empty": analyzed_empty, "emptied": emptied, "worked off": worked_off, "restored": restored,
+           "watched": watched}

@@ -31,7 +31,7 @@ where a.attrelid = %s::regclass and a.attnum > 0 and not a.attisdropped and a.at
 """
 # Ids that ascend with their number, as those of real runs do with time.
 IDS = """
-create temp table clone on commit drop as
+insert into clone
 select n, (lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0')
            || '7' || lpad(to_hex(n), 7, '0') || substr(md5(n || %s), 1, 12))::uuid as run_id
 from generate_series(1, %s) n
@@ -96,6 +96,10 @@ class World:
         cluster.drop(self.name)
 
     def deploy(self):
+        # Here and not for each copy: what others are told of tables made and dropped would overflow, and a session that
+        # missed some of it throws all of its plans away.
+        self.owner.run("create temp table clone (n int, run_id uuid);"
+                       " create temp table source_task (step_slug text, task_index int, message_id bigint, place int)")
         for flow, steps in {**FLOWS, **SPARE}.items():
             self.owner.run("select pgflow.create_flow(%s, 3, 0, 60)", flow)
             for step, (after, options) in steps.items():
@@ -111,6 +115,11 @@ class World:
             " from pgflow.steps s where s.queue_name = %s))", worker, flow, f"{flow}_{worker[:8]}", flow)
         return worker
 
+    def listen(self):
+        """Sessions at rest read what they are told of tables, before it is too much."""
+        for session in self.sessions:
+            session.run("select 1")
+
     # -- many runs
 
     def fill(self, runs):
@@ -123,6 +132,7 @@ class World:
             self.clone(flow, done, "a", share)
             still_open = self.owner.one("select r.run_id from pgflow.start_flow(%s, %s) r", flow, json.dumps(INPUTS.get(flow, {})))
             self.clone(flow, still_open, "q", share)
+            self.listen()
 
     def work_off(self, flow):
         worker = self.register(flow)
@@ -138,10 +148,11 @@ class World:
         with Transaction(owner):
             # The rows are consistent as they are; checking a key for each would take most of the time.
             owner.run("set local session_replication_role = replica")
+            owner.run("delete from clone; delete from source_task")
             owner.run(IDS, flow + kind, count)
             owner.run(
-                "create temp table source_task on commit drop as select step_slug, task_index, message_id,"
-                " row_number() over (order by message_id) as place from pgflow.step_tasks where run_id = %s", source)
+                "insert into source_task select step_slug, task_index, message_id,"
+                " row_number() over (order by message_id) from pgflow.step_tasks where run_id = %s", source)
             message_id = f"{last} + (c.n - 1) * {tasks} + m.place"
             for table in TABLES:
                 changed, match = {"run_id": "c.run_id"}, ""
@@ -164,6 +175,7 @@ class World:
         """Every open run ends as hosts would end it: a claim of each task, a result, an archived message. In few
         statements, but with the row versions and the index entries that the calls leave, and the times of an hour ago."""
         owner, self.is_busy = self.owner, False
+        self.listen()
         with Transaction(owner):
             owner.run("set local session_replication_role = replica")
             for flow in FLOWS:
