@@ -14,8 +14,9 @@
 
 static const char count_sql[] =
     "select count(*) from pgflow.runs r where r.status <> 'started'"
-    " and r.started_at < clock_timestamp() - $1::interval"
-    " and coalesce(r.completed_at, r.failed_at) < clock_timestamp() - $1::interval";
+    " and r.started_at < clock_timestamp() - least($1::interval, '6000 years')"
+    " and coalesce(r.completed_at, r.failed_at)"
+    "   < clock_timestamp() - least($1::interval, '6000 years')";
 
 static bool ask_number(struct invocation *invocation, const char *sql, const char *const *values,
                        size_t count, int64_t *number, struct error *error)

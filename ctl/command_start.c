@@ -40,13 +40,50 @@ static bool start_run(struct invocation *invocation, const char *input, char *ru
 }
 
 enum { STATUS, OUTPUT, ERRORS, SECONDS };
-static const char look_sql[] =
+/* By the tables, for who may read them: the other way builds the whole run at each look. */
+static const char look_at_tables_sql[] =
     "select r.status, case when r.status = 'completed' then r.output end,"
     " case when r.status <> 'started' then (select string_agg(s.step_slug || ': ' ||"
     "   s.error_message, e'\\n' order by s.failed_at) from pgflow.step_states s"
     "   where s.run_id = r.run_id and s.status = 'failed') end,"
     " round(extract(epoch from coalesce(r.completed_at, r.failed_at) - r.started_at), 3)"
     " from pgflow.runs r where r.run_id = $1::uuid";
+static const char look_as_client_sql[] =
+    "select g.run ->> 'status', case when g.run ->> 'status' = 'completed' then g.run -> 'output' end,"
+    " case when g.run ->> 'status' <> 'started' then (select string_agg((s ->> 'step_slug') || ': '"
+    "   || (s ->> 'error_message'), e'\n' order by (s ->> 'failed_at')::timestamptz)"
+    "   from jsonb_array_elements(g.steps) s where s ->> 'status' = 'failed') end,"
+    " round(extract(epoch from coalesce((g.run ->> 'completed_at')::timestamptz,"
+    "   (g.run ->> 'failed_at')::timestamptz) - (g.run ->> 'started_at')::timestamptz), 3)"
+    " from (select j -> 'run' as run, j -> 'steps' as steps"
+    "   from pgflow.get_run_with_states($1::uuid) j where j is not null) g";
+
+/* How this login may follow a run; NULL: not at all, and the error is set. Asked before a run
+ * is started: one that cannot be followed would be started again by whoever saw it fail. */
+static const char *choose_look(struct invocation *invocation, struct error *error)
+{
+    static const char rights_sql[] =
+        "select (select has_table_privilege(c.oid, 'select') from pg_class c"
+        "   where c.relnamespace = to_regnamespace('pgflow') and c.relname = 'runs'),"
+        " (select bool_or(has_function_privilege(p.oid, 'execute')) from pg_proc p"
+        "   where p.pronamespace = to_regnamespace('pgflow')"
+        "     and p.proname = 'get_run_with_states'), session_user";
+    struct db_rows *rows = query_rows(invocation->db, rights_sql, NULL, 0, error);
+    if (!rows)
+        return NULL;
+    const char *tables = db_rows_text(rows, 0, 0);
+    const char *client = db_rows_text(rows, 0, 1);
+    const char *look = tables && *tables == 't' ? look_at_tables_sql : look_as_client_sql;
+    if (client && *client == 'f' && look == look_as_client_sql) {
+        (void)error_set(error, ERROR_CONFIG,
+                        "nothing was started: user \"%s\" may not follow a run; start it without "
+                        "--wait, or: grant pgflow_client to \"%s\"",
+                        db_rows_text(rows, 0, 2), db_rows_text(rows, 0, 2));
+        look = NULL;
+    }
+    db_rows_destroy(rows);
+    return look;
+}
 
 static int64_t now_ms(void)
 {
@@ -57,13 +94,13 @@ static int64_t now_ms(void)
 
 /* The row of a run that has ended. A lost connection is waited for: the run
  * goes on without us. */
-static struct db_rows *wait_for_end(struct invocation *invocation, const char *run_id,
-                                    int timeout_s, struct error *error)
+static struct db_rows *wait_for_end(struct invocation *invocation, const char *look,
+                                    const char *run_id, int timeout_s, struct error *error)
 {
     int64_t until = now_ms() + (int64_t)timeout_s * 1000;
     int pause = FIRST_PAUSE_MS;
     for (;;) {
-        struct db_rows *rows = query_rows(invocation->db, look_sql, &run_id, 1, error);
+        struct db_rows *rows = query_rows(invocation->db, look, &run_id, 1, error);
         if (!rows && error->code != ERROR_UNAVAILABLE)
             return NULL;
         if (rows && db_rows_count(rows) == 0) {
@@ -109,11 +146,11 @@ static void print_end(const struct invocation *invocation, const char *run_id,
         print_errors(run_id, status, errors);
 }
 
-static int wait_and_print(struct invocation *invocation, const char *run_id, int timeout_s,
-                          struct error *error)
+static int wait_and_print(struct invocation *invocation, const char *look, const char *run_id,
+                          int timeout_s, struct error *error)
 {
     (void)fflush(stdout);
-    struct db_rows *end = wait_for_end(invocation, run_id, timeout_s, error);
+    struct db_rows *end = wait_for_end(invocation, look, run_id, timeout_s, error);
     if (!end)
         return FAILED;
     bool completed = strcmp(db_rows_text(end, 0, STATUS), "completed") == 0;
@@ -133,6 +170,9 @@ int command_start(struct invocation *invocation, struct error *error)
         (void)error_set(error, ERROR_USAGE, "--output and --timeout go with --wait");
         return FAILED;
     }
+    const char *look = wait ? choose_look(invocation, error) : NULL;
+    if (wait && !look)
+        return FAILED;
     buf_init(&input, (size_t)LIMIT_PAYLOAD_MAX_MIB * LIMIT_MIB);
     bool started = invocation_number(invocation, "timeout", 1, 864000, 0, &timeout_s, error) &&
                    json_option_read(invocation, "input", "{}", &input, error) &&
@@ -144,5 +184,5 @@ int command_start(struct invocation *invocation, struct error *error)
         printf("{\"run\": \"%s\"}\n", run_id);
     else if (!invocation->json && !only_output)
         printf("%s\n", run_id);
-    return wait ? wait_and_print(invocation, run_id, timeout_s, error) : DONE;
+    return wait ? wait_and_print(invocation, look, run_id, timeout_s, error) : DONE;
 }

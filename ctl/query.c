@@ -22,9 +22,44 @@ static bool is_one_of(const char *sqlstate, const char *const *list, size_t coun
     return false;
 }
 
-/* What a missing schema and missing rights look like from a query. */
-static void explain(const char *sqlstate, struct error *error)
+/* What rights are missing, said by the roles that this login has: with the configuration of a
+ * host it is a host's. */
+static void explain_rights(struct db_sync *db, struct error *error)
 {
+    static const char sql[] =
+        "select session_user, coalesce(pg_has_role(session_user, to_regrole('pgflow_operator')::oid,"
+        " 'usage'), false), coalesce(pg_has_role(session_user, to_regrole('pgflow_worker')::oid,"
+        " 'usage'), false), coalesce(pg_has_role(session_user, to_regrole('pgflow_client')::oid,"
+        " 'usage'), false)";
+    struct error ignored;
+    struct db_rows *rows = db_sync_query(db, sql, NULL, 0, &ignored);
+    const char *user = rows ? db_rows_text(rows, 0, 0) : "?";
+    bool has[3] = {false, false, false};
+    for (size_t i = 0; rows && i < 3; i++)
+        has[i] = strcmp(db_rows_text(rows, 0, i + 1), "t") == 0;
+    if (has[0])
+        (void)error_set(error, ERROR_CONFIG,
+                        "%s; user \"%s\" is an operator: this takes the owner of the schema",
+                        error->text, user);
+    else if (has[1])
+        (void)error_set(error, ERROR_CONFIG,
+                        "%s; user \"%s\" is a host's (pgflow_worker), as in the configuration of a "
+                        "host; name an operator's login by --database or PGFLOW_DATABASE, one with "
+                        "the role pgflow_operator",
+                        error->text, user);
+    else
+        (void)error_set(error, ERROR_CONFIG,
+                        "%s; as the owner of the schema: grant pgflow_operator to \"%s\"%s",
+                        error->text, user,
+                        has[2] ? ", which as pgflow_client starts and follows runs and no more" : "");
+    db_rows_destroy(rows);
+}
+
+/* What a missing schema and missing rights look like from a query. */
+static void explain(struct db_sync *db, struct error *error)
+{
+    char sqlstate[6];
+    (void)snprintf(sqlstate, sizeof(sqlstate), "%s", db_sync_sqlstate(db));
     static const char *const not_there[] = {"3F000", "42P01", "42883"};
     static const char *const bad_word[] = {"42704", "22023", "22P02", "22007",
                                            "22008", "23514", "23505"};
@@ -37,9 +72,7 @@ static void explain(const char *sqlstate, struct error *error)
                         "%s; is the schema pgflow installed here? run: pgflowctl migrate",
                         error->text);
     else if (strcmp(sqlstate, "42501") == 0)
-        (void)error_set(error, ERROR_CONFIG,
-                        "%s; log in as a member of the role pgflow_operator, or as the owner",
-                        error->text);
+        explain_rights(db, error);
 }
 
 struct db_rows *query_rows(struct db_sync *db, const char *sql, const char *const *values,
@@ -47,7 +80,7 @@ struct db_rows *query_rows(struct db_sync *db, const char *sql, const char *cons
 {
     struct db_rows *rows = db_sync_query(db, sql, values, count, error);
     if (!rows)
-        explain(db_sync_sqlstate(db), error);
+        explain(db, error);
     return rows;
 }
 

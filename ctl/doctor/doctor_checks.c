@@ -22,10 +22,8 @@ static const char server_sql[] =
     "   - current_setting('superuser_reserved_connections')::int as most"
     "   from pg_stat_database d) s where s.taken > s.most * 0.9";
 
-/* Of each role one function, which no other role may call. */
 static const char roles_sql[] =
-    "with role (name, routine) as (values ('pgflow_worker', 'read_and_claim_tasks'),"
-    "   ('pgflow_client', 'start_flow'), ('pgflow_operator', 'retire_flow')),"
+    "with role (name) as (values ('pgflow_worker'), ('pgflow_client'), ('pgflow_operator')),"
     " schema as (select n.oid, n.nspowner, pg_get_userbyid(n.nspowner) as owner"
     "   from pg_namespace n where n.nspname = 'pgflow')"
     " select 'problem', format('role %s does not exist', r.name),"
@@ -33,12 +31,10 @@ static const char roles_sql[] =
     "     r.name, s.owner)"
     " from role r, schema s where to_regrole(r.name) is null"
     " union all"
-    " select 'problem', format('role %s may not call pgflow.%s', r.name, r.routine),"
+    " select 'problem', format('role %s may not use the schema pgflow', r.name),"
     "   format('as %I: select pgflow._apply_roles();', s.owner)"
-    " from role r, schema s where to_regrole(r.name) is not null and not exists ("
-    "   select from pg_proc p where p.pronamespace = s.oid and p.proname = r.routine"
-    "     and has_schema_privilege(to_regrole(r.name)::oid, s.oid, 'usage')"
-    "     and has_function_privilege(to_regrole(r.name)::oid, p.oid, 'execute'))"
+    " from role r, schema s where to_regrole(r.name) is not null"
+    "   and not has_schema_privilege(to_regrole(r.name)::oid, s.oid, 'usage')"
     " union all"
     " select 'problem', 'every user may use the schema pgflow',"
     "   format('as %I: select pgflow._apply_roles();', s.owner)"
@@ -53,8 +49,47 @@ static const char roles_sql[] =
     "   select where to_regrole('pgflow_operator') is not null"
     "     and pg_has_role(session_user, to_regrole('pgflow_operator')::oid, 'usage'))";
 
+/* Every function of every role: one that is missing may be the heartbeat's. */
+static const char rights_sql[] =
+    "select 'problem', format('role %s may not call %s%s', m.role_name, min(m.routine),"
+    "   case when count(*) > 1 then format(' and %s more', count(*) - 1) end),"
+    "   format('as %I: select pgflow._apply_roles();', (select pg_get_userbyid(n.nspowner)"
+    "     from pg_namespace n where n.nspname = 'pgflow'))"
+    " from pgflow.missing_grants() m group by m.role_name";
+
+static const char storage_sql[] =
+    "select 'problem', 'nothing can be written: ' || p.why,"
+    "   'give the volumes of tables and WAL room; SHOW data_directory says where they are'"
+    " from (select pgflow.storage_problem() as why"
+    "   where not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off') p"
+    " where p.why is not null";
+
+/* Deletes and updates of a published table fail without one. */
+static const char replication_sql[] =
+    "select case when p.is_published then 'problem' else 'note' end,"
+    "   format('%s has no replica identity: %s', t.name, case when p.is_published"
+    "     then 'it is published, and every delete from it fails'"
+    "     else 'once it is published, every delete from it will fail' end),"
+    "   format('alter table %s replica identity %s;', t.name,"
+    "     coalesce('using index ' || quote_ident(t.key), 'full'))"
+    " from (select c.oid, c.oid::regclass as name, (select k.relname from pg_index i"
+    "     join pg_class k on k.oid = i.indexrelid"
+    "     where i.indrelid = c.oid and i.indisunique and i.indimmediate and i.indpred is null"
+    "       and i.indexprs is null and i.indisvalid and not exists (select from pg_attribute a"
+    "         where a.attrelid = c.oid and a.attnum = any (i.indkey) and not a.attnotnull)"
+    "     order by k.relname limit 1) as key"
+    "   from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+    "   where n.nspname in ('pgflow', 'pgmq') and c.relkind in ('r', 'p')"
+    "     and (c.relreplident = 'n' or c.relreplident = 'd' and not exists ("
+    "       select from pg_index i where i.indrelid = c.oid and i.indisprimary))) t"
+    " cross join lateral (select exists (select from pg_publication_tables x"
+    "     join pg_publication u on u.pubname = x.pubname and (u.pubdelete or u.pubupdate)"
+    "     where format('%I.%I', x.schemaname, x.tablename)::regclass = t.oid) as is_published) p";
+
 static const char queues_sql[] =
     "with kind as (select to_regnamespace('pgmq') is not null as is_there,"
+    "   coalesce(obj_description(to_regnamespace('pgmq'), 'pg_namespace')"
+    "     like 'Embedded message queue of pgflow-host%', false) as is_embedded,"
     "   (select e.extversion from pg_extension e where e.extname = 'pgmq') as version),"
     " stored as (select q.queue_name, c.relpersistence from pgflow.queues q"
     "   left join pg_namespace n on n.nspname = 'pgmq'"
@@ -68,15 +103,22 @@ static const char queues_sql[] =
     "   ::int[] < array[1, 5]"
     " union all"
     " select 'problem', format('queue %s has no table in PGMQ: somebody dropped it', s.queue_name),"
-    "   format(e'restore it, or: select pgmq.create(%L); and cancel the runs whose messages"
-    " are gone', s.queue_name)"
+    "   format('restore it, or make it anew: select pgmq.create(%L); the messages of its queued "
+    "tasks are then sent again', s.queue_name)"
     " from stored s, kind k where k.is_there and s.relpersistence is null"
     " union all"
     " select 'warning', format('queue %s is unlogged: a crash empties it', s.queue_name),"
     "   format('alter table pgmq.%I set logged;', 'q_' || s.queue_name)"
     " from stored s where s.relpersistence = 'u'"
     " union all"
-    " select 'ok', coalesce('the extension PGMQ ' || k.version, 'the embedded queue'), null"
+    " select 'problem', format('queue %s: %s queued tasks have no message, the first since %s',"
+    "     l.queue_name, l.tasks, date_trunc('second', l.oldest_queued_at)),"
+    "   'a host at work, of whatever queue, sends them again within 15 s; if it stays, start one'"
+    " from pgflow.lost_tasks() l"
+    " union all"
+    " select 'ok', case when k.version is not null then 'the extension PGMQ ' || k.version"
+    "   when k.is_embedded then 'the embedded queue'"
+    "   else 'PGMQ, loaded without its extension' end, null"
     " from kind k where k.is_there";
 
 /* What holds rows back from vacuum. Without pg_read_all_stats the transactions of
@@ -236,8 +278,17 @@ static const char work_sql[] =
 
 const struct doctor_check doctor_checks[] = {
     {.name = "server", .fine = "writable", .sql = server_sql},
-    {.name = "roles", .fine = "three, each with its rights", .sql = roles_sql},
+    {.name = "roles", .fine = "three", .sql = roles_sql},
+    {.name = "rights",
+     .fine = "each role may call what it should",
+     .sql = rights_sql,
+     .needs_schema = true},
+    {.name = "storage", .fine = "a megabyte was written", .sql = storage_sql, .needs_schema = true},
     {.name = "queues", .fine = "none", .sql = queues_sql, .needs_schema = true},
+    {.name = "replication",
+     .fine = "every table has a replica identity",
+     .sql = replication_sql,
+     .needs_schema = true},
     {.name = "vacuum", .fine = "nothing holds it back", .sql = vacuum_sql, .takes_age = true},
     {.name = "functions",
      .fine = "none paused, none without a worker",

@@ -5,8 +5,10 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import tempfile
+import threading
 
 import psycopg2
 import pytest
@@ -127,11 +129,67 @@ def test_rights_that_were_taken_away_or_given_to_all(database):
 
     assert status == 1
     assert {finding for _, finding in findings} == {
-        "role pgflow_worker may not call pgflow.read_and_claim_tasks",
+        next(finding for _, finding in findings if finding.startswith("role pgflow_worker may not call pgflow.begin_rest and ")),
         "every user may use the schema pgflow",
     }
     database.rows("select pgflow._apply_roles()")  # the remedy
     assert examine(database.url) == ({}, 0)
+
+
+def test_one_right_that_is_missing(database):
+    database.rows("revoke execute on function pgflow.heartbeat from pgflow_worker")
+
+    assert only(examine(database.url)[0])[:3] == ("rights", "problem", "role pgflow_worker may not call pgflow.heartbeat")
+
+
+def test_volume_without_room(database):
+    # What a full volume answers to a table that grows, by a trigger on its making.
+    database.rows("create function refuse() returns event_trigger language plpgsql as"
+                  " $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$")
+    database.rows("create event trigger refuse on ddl_command_end when tag in ('CREATE TABLE AS') execute function refuse()")
+
+    check, level, finding, remedy = only(examine(database.url)[0])
+
+    assert (check, level) == ("storage", "problem")
+    assert finding == "nothing can be written: could not extend file (53100)" and "room" in remedy
+
+
+@contextlib.contextmanager
+def server_that_answers(byte):
+    """A port where the request for encryption gets this answer, and nothing more."""
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                peer, _ = listener.accept()
+                with peer:
+                    peer.recv(8)
+                    peer.sendall(byte)
+                    peer.recv(1)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
+
+
+@pytest.mark.parametrize("mode, byte, word", [
+    ("require", b"N", "ssl = off"), ("verify-full", b"S", "sslrootcert=FILE"), ("often", b"N", "sslmode is disable")])
+def test_mistakes_of_encryption_have_their_remedies(tmp_path, mode, byte, word):
+    with server_that_answers(byte) as port:
+        findings, status = examine(f"postgresql://somebody@127.0.0.1:{port}/postgres?sslmode={mode}", env={"HOME": str(tmp_path)})
+
+    check, level, finding, remedy = only(findings)
+    assert (check, level, status) == ("connection", "problem", 1)
+    assert word in remedy and "start PostgreSQL" not in remedy, (finding, remedy)
+
+
+def test_login_that_may_not_connect(database):
+    database.rows("create role newcomer login")
+    database.rows(f"revoke connect on database {database.name} from public")
+
+    check, level, finding, remedy = only(examine(database.url.replace(os.environ["PGUSER"] + "@", "newcomer@"))[0])
+
+    assert (check, level) == ("connection", "problem") and "permission denied for database" in finding
+    assert "grant connect on database" in remedy
 
 
 def test_queue_that_was_dropped_behind_our_back(database):
@@ -143,6 +201,63 @@ def test_queue_that_was_dropped_behind_our_back(database):
     assert status == 1
     level, remedy = findings["queues", "queue chain has no table in PGMQ: somebody dropped it"]
     assert level == "problem" and "pgmq.create('chain')" in remedy
+    assert "sent again" in remedy and "cancel" not in remedy
+
+
+def test_queued_tasks_without_a_message(database):
+    compile_flow(database, "chain")
+    database.start_flow("chain")
+    database.rows("select pgmq.purge_queue('chain')")
+    database.rows("select pgmq.send('chain', '{}')")
+
+    findings, status = examine(database.url)
+    database.rows("select pgflow.maintain()")
+    healed, _ = examine(database.url)
+
+    (lost,) = [(finding, *said) for (_, finding), said in findings.items() if "no message" in finding]
+    assert status == 1
+    assert lost[0].startswith("queue chain: 1 queued tasks have no message, the first since 2")
+    assert lost[1] == "problem" and "sends them again" in lost[2]
+    assert not any("no message" in finding for _, finding in healed), healed
+
+
+def kind_of_queue(database):
+    said = json.loads(run_ctl("doctor", "--json", env={"PGFLOW_DATABASE": database.url}).stdout)
+    return [row["finding"] for row in said if (row["check"], row["level"]) == ("queues", "ok")]
+
+
+def test_queue_is_called_by_what_it_is(database):
+    embedded = kind_of_queue(database)
+    database.rows("comment on schema pgmq is null")  # as PGMQ's own SQL leaves it
+
+    assert embedded == ["the embedded queue"]
+    assert kind_of_queue(database) == ["PGMQ, loaded without its extension"]
+
+
+def test_table_that_cannot_be_published(database):
+    well = examine(database.url)
+    database.rows("alter table pgmq.meta replica identity default")  # as the extension has it
+    unpublished, _ = examine(database.url)
+    database.rows("create publication everything for all tables")
+
+    check, level, finding, remedy = only(examine(database.url)[0])
+
+    assert well == ({}, 0)
+    assert only(unpublished)[1] == "note"
+    assert (check, level) == ("replication", "problem") and finding.startswith("pgmq.meta has no replica identity")
+    assert remedy == "alter table pgmq.meta replica identity using index meta_queue_name_key;"
+    database.rows(remedy)
+    assert examine(database.url) == ({}, 0)
+
+
+def test_deletes_work_under_a_publication_of_all_tables(database):
+    compile_flow(database, "chain")
+    database.rows("create publication everything for all tables")
+    database.start_flow("chain")
+
+    database.rows("select pgflow.delete_flow_and_data('chain')")
+
+    assert database.rows("select queue_name from pgmq.meta") == []
 
 
 def test_function_that_the_guard_paused(database, hosts):

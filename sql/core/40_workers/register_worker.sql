@@ -37,6 +37,7 @@ declare
   refusal text;
 begin
   perform pgflow._check_host_version(info);
+  perform pgflow._check_function(function_name, 'process');
   if predecessor is not null and not pgflow._lock_predecessor(predecessor) then
     return 'superseded';
   end if;

@@ -3,7 +3,7 @@
 --
 -- pgflow_worker    what a host calls, and nothing else
 -- pgflow_client    starts runs and looks at one by its id, which is the secret
--- pgflow_operator  the rest, and what both sides need to look at the system
+-- pgflow_operator  what a client may, the rest, and what both sides need to look at the system
 --
 -- Callers: _apply_roles and its tests.
 create function pgflow._api_grants()
@@ -43,5 +43,5 @@ as $$
   select a.routine, 'pgflow_operator'
   from api a
   where a.name in (select s.name from shared s)
-     or (a.name not in (select w.name from worker w) and a.name not in (select c.name from client c))
+     or a.name not in (select w.name from worker w)
 $$;

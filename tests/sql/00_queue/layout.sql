@@ -1,6 +1,6 @@
 -- The table layout and signatures of PGMQ 1.5 that clients and dashboards use.
 begin;
-select plan(16);
+select plan(17);
 select pgmq.create('layout');
 
 select columns_are('pgmq', 'q_layout',
@@ -27,6 +27,11 @@ select function_returns('pgmq', 'archive', array['text', 'bigint'], 'boolean', '
 select function_returns('pgmq', 'delete', array['text', 'bigint[]'], 'setof bigint', 'delete of many');
 select matches(obj_description('pgmq'::regnamespace), 'CREATE EXTENSION pgmq fails',
   'the schema says what to do about the real extension');
+
+select is_empty($$ select c.oid::regclass from pg_class c where c.relnamespace in ('pgmq'::regnamespace, 'pgflow'::regnamespace)
+    and c.relkind in ('r', 'p') and (c.relreplident = 'n' or c.relreplident = 'd' and not exists (
+      select from pg_index i where i.indrelid = c.oid and i.indisprimary)) $$,
+  'every table has a replica identity, so that it can be published');
 
 select * from finish();
 rollback;

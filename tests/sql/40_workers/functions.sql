@@ -1,6 +1,6 @@
 -- Worker functions: tracking, fencing, enabling.
 begin;
-select plan(25);
+select plan(30);
 
 -- track
 select pgflow.track_worker_function('http_fn');
@@ -16,8 +16,13 @@ select results_eq(
   $$select enabled, debounce, last_invoked_at, paused_at, pause_reason from pgflow.worker_functions where function_name = 'host_fn'$$,
   $$values (false, '1 minute'::interval, '2020-01-01'::timestamptz, '2020-01-01'::timestamptz, '{"queue": "q"}'::jsonb)$$,
   'tracking never enables a function, nor touches its pause');
-select throws_ok($$select pgflow.track_worker_function('x', 'cron')$$, '23514', null, 'an unknown start mode is refused');
-select throws_ok($$select pgflow.track_worker_function('')$$, '23514', null, 'so is an empty name');
+select throws_ok($$select pgflow.track_worker_function('x', 'cron')$$, '22023', 'function "x": start_mode is "cron"', 'an unknown start mode is refused');
+select throws_ok($$select pgflow.track_worker_function('')$$, '22023', 'function_name is empty', 'so is an empty name');
+select throws_ok($$select pgflow.track_worker_function(null)$$, '22023', 'function_name is null', 'none at all');
+select throws_ok($$select pgflow.track_worker_function('x', null)$$, '22023', 'function "x": start_mode is null', 'and no start mode');
+select throws_ok($$select pgflow.insert_worker_function(null)$$, '22023', null, 'an operator''s row is held to the same');
+select throws_ok($$select pgflow.insert_worker_function('x', 'cron')$$, '22023', null, 'in both');
+select throws_ok($$select pgflow.register_worker('10000000-0000-4000-8000-000000000099', 'q', null, '{}')$$, '22023', null, 'and so is a registration');
 
 -- state
 select results_eq($$select * from pgflow.worker_function_state('host_fn')$$,

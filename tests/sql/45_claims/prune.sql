@@ -1,5 +1,5 @@
 begin;
-select plan(17);
+select plan(19);
 select pgflow_test.chain('f', '{a}');
 select pgflow.register_worker(pgflow_test.w(1), 'f', 'fn', pgflow_test.pairs('f/a'));
 select pgflow.start_flow('f', '{}', pgflow_test.w(n)) from generate_series(101, 106) n;
@@ -47,6 +47,9 @@ select throws_ok($$select pgflow.prune_data_older_than('-1 day')$$, '22023', nul
 select throws_ok($$select pgflow.prune_data_older_than(null)$$, '22023', null, 'so is none');
 select throws_ok($$select pgflow.prune_data_older_than('1 day', 0)$$, '22023', null, 'and max_runs 0');
 select is(pgflow.prune_data_older_than('0 seconds'), 0::bigint, 'a started run is never pruned');
+
+select is(pgflow.prune_data_older_than('100000 years'), 0::bigint, 'an age beyond any timestamp deletes nothing');
+select is(pgflow.prune_data_older_than('178000000 years'), 0::bigint, 'the longest interval likewise');
 
 select * from finish();
 rollback;

@@ -41,10 +41,10 @@ select set_eq(
   $$ select proname::text from execute_grant where role_name = 'pgflow_operator' $$,
   $$ select proname::text from routine
      where proname !~ '^_'
-       and proname not in ('start_flow', 'start_flows', 'start_flow_with_states', 'get_run_with_states',
+       and proname not in (
              'ensure_deployment', 'offer_activation', 'track_worker_function', 'register_worker', 'heartbeat', 'mark_worker_stopped', 'note_coverage_gap',
              'claim_tasks', 'read_and_claim_tasks', 'finish_tasks', 'release_tasks', 'release_tasks_except', 'warm_up', 'begin_rest', 'end_rest', 'maintain') $$,
-  'an operator may call the rest, and what shows the system');
+  'an operator may call the rest, what shows the system, and what a client may');
 select is_empty(
   $$ select role_name from execute_grant where role_name not in ('pgflow_worker', 'pgflow_client', 'pgflow_operator') $$,
   'nobody else has anything');
