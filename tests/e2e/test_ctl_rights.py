@@ -75,3 +75,21 @@ def test_an_age_beyond_history_prunes_nothing(database):
 
     assert (result.returncode, result.stdout) == (0, "0 runs deleted\n"), result.stderr
     assert (dry.returncode, dry.stdout) == (0, "0 runs would be deleted\n"), dry.stderr
+
+
+@pytest.mark.parametrize("revoked", ["usage on schema pgflow", "execute on function pgflow.track_worker_function",
+                                     "execute on function pgflow.heartbeat"])
+def test_a_host_without_a_right_says_what_mends_it(database, hosts, revoked):
+    env = login(database, "hosting", "pgflow_worker")
+    host = None
+    if "heartbeat" in revoked:
+        host = hosts.start(queue="chain", plugins=["chain"], env=env)
+    database.rows(f"revoke {revoked} from pgflow_worker")
+    if host is None:
+        host = hosts.start(queue="chain", plugins=["chain"], env=env, wait=False)
+
+    status = host.wait()
+
+    assert status == 78
+    failed = host.log.text[-1]
+    assert "permission denied" in failed and "grant pgflow_worker to it" in failed and "_apply_roles()" in failed, failed
