@@ -251,7 +251,8 @@ static bool flip_back(struct upgrade *upgrade, struct error *error)
 static bool refuse_late_hosts(struct upgrade *upgrade, struct error *error)
 {
     return refuse_unfit_hosts(upgrade, sql_schema.base, "stop them, and run this again", error) ||
-           strcmp(db_sync_sqlstate(upgrade->sync), "42883") == 0; /* an earlier attempt dropped it */
+           strcmp(db_sync_sqlstate(upgrade->sync), "42883") ==
+               0; /* an earlier attempt dropped it */
 }
 
 /* What is used is asked again behind the last call that could have used it. */

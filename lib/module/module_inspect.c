@@ -85,7 +85,7 @@ static bool is_stopped(const struct inspection *inspection, const struct pollfd 
 {
     const struct module_stop *stop = &inspection->request->stop;
 
-    return polls[3].revents != 0 && stop->is_wanted(stop->context);
+    return polls[3].revents != 0 && stop->is_wanted != NULL && stop->is_wanted(stop->context);
 }
 
 /* Until it is dead, its time is up, or nobody wants its answer. */
