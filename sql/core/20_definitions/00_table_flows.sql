@@ -7,7 +7,6 @@
 -- created_at    later than that of every other version of the alias, whatever the
 --               clock does: offer_activation orders versions by it
 -- retired_at    set by retire_flow; a retired flow takes no new runs
--- compiled_at   when its shape was first given as a whole, by a module or an existing client; null: by create_flow
 --
 -- Locks: a start takes the row for key share, a switch for share, retirement and
 -- deletion for update, each after the alias (_lock_name).
@@ -27,8 +26,7 @@ create table pgflow.flows (
   constraint flows_timeout_in_range check (opt_timeout between 1 and 604800),
   constraint flows_queue_mode_is_known check (queue_mode in ('flow', 'step', 'routed')),
   -- Target of the alias table's foreign key: an alias activates only its own versions.
-  constraint flows_alias_and_slug unique (alias, flow_slug),
-  compiled_at timestamptz
+  constraint flows_alias_and_slug unique (alias, flow_slug)
 );
 
 create unique index flows_slug_ignoring_case on pgflow.flows (lower(flow_slug));

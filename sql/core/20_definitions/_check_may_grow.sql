@@ -9,12 +9,13 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  flow pgflow.flows;
+  compiled_at timestamptz;
   reason text;
 begin
-  select f.* into flow from pgflow.flows f where f.flow_slug = $1 for update;
-  if flow.compiled_at is not null then
-    reason := format('it was compiled as a whole at %s', date_trunc('second', flow.compiled_at));
+  perform from pgflow.flows f where f.flow_slug = $1 for update;
+  select c.compiled_at into compiled_at from pgflow.compiled_flows c where c.flow_slug = $1;
+  if compiled_at is not null then
+    reason := format('it was compiled as a whole at %s', date_trunc('second', compiled_at));
   elsif exists (select from pgflow.runs r where r.flow_slug = $1) then
     reason := 'it has runs';
   end if;

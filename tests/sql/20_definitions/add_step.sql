@@ -91,7 +91,7 @@ select throws_ok($$ select pgflow.add_step('shaped', 'x') $$, '55000', null, 'so
 
 select pgflow.create_flow('by_hand');
 select pgflow.add_step('by_hand', 'a');
-select is((select compiled_at from pgflow.flows where flow_slug = 'by_hand'), null, 'a flow made step by step was not');
+select is((select compiled_at from pgflow.compiled_flows where flow_slug = 'by_hand'), null, 'a flow made step by step was not');
 select pgflow.start_flow('by_hand', '{}', '10000000-0000-4000-8000-000000000001');
 select throws_ok($$ select pgflow.add_step('by_hand', 'x') $$, '55000', 'step "x" cannot be added to flow "by_hand": it has runs',
   'but has runs');

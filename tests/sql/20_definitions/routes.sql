@@ -15,14 +15,14 @@ select is((select queue_name from pgflow.add_step('F', 'd')), 'f', 'its default 
 
 -- A flow of such a mode was compiled as a whole and gets no further step, unless that was before version 2.
 select pgflow.ensure_deployment(pgflow_test.deployment('per_step', queue_mode => 'step'));
-update pgflow.flows set compiled_at = null;
+delete from pgflow.compiled_flows;
 select is((select queue_name from pgflow.add_step('per_step', 'Late')), 'per_step__late',
   'in a flow of mode step each step gets its private queue');
 select results_eq($$ select kind, owner_flow_slug from pgflow.queues where queue_name = 'per_step__late' $$,
   $$ values ('step'::text, 'per_step'::text) $$, 'owned by the flow');
 
 select pgflow.ensure_deployment(pgflow_test.deployment('named', queue_mode => 'routed', routes => '{"a": "mail-out"}'));
-update pgflow.flows set compiled_at = null;
+delete from pgflow.compiled_flows;
 select throws_ok($$ select pgflow.add_step('named', 'b') $$, '22023', 'step "b" of routed flow "named" names no queue',
   'in a routed flow without default queue a step must name one');
 select throws_ok($$ select pgflow.add_step('named', 'b', queue_name => 'F') $$, '55000',

@@ -1,2 +1,2 @@
 -- Which flows were compiled as a whole.
-alter table pgflow.flows drop column if exists compiled_at;
+drop table if exists pgflow.compiled_flows;

@@ -1,2 +1,5 @@
 -- Which flows were compiled as a whole: noted at the next start of a host that carries them.
-alter table pgflow.flows add column if not exists compiled_at timestamptz;
+create table if not exists pgflow.compiled_flows (
+  flow_slug text primary key references pgflow.flows (flow_slug) on delete cascade,
+  compiled_at timestamptz not null default clock_timestamp()
+);
