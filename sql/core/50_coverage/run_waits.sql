@@ -11,33 +11,34 @@ returns table (step_slug text, state text, tasks bigint, since timestamptz, unti
 language plpgsql
 stable
 set search_path = ''
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
 as $$
 declare
   at_queue record;
-  vts text := 'select null::text as queue_name, null::bigint as msg_id, null::timestamptz as vt where false';
+  vts text := 'select null::bigint as msg_id, null::timestamptz as vt where false';
 begin
-  -- One statement reads the messages of all queues of the run.
+  -- One statement reads the messages of all queues of the run, each by its key.
   for at_queue in
     select distinct t.queue_name, to_regclass(format('pgmq.%I', pgmq.format_table_name(t.queue_name, 'q'))) as messages
     from pgflow.step_tasks t
     where t.run_id = run_waits.run_id and t.status || '' = 'queued'
   loop
     if at_queue.messages is not null then
-      vts := vts || format(' union all select %L, q.msg_id, q.vt from %s q where q.msg_id = any ($2)',
-                           at_queue.queue_name, at_queue.messages);
+      vts := vts || format(' union all select q.msg_id, q.vt from %s q where t.queue_name = %L and q.msg_id = t.message_id',
+                           at_queue.messages, at_queue.queue_name);
     end if;
   end loop;
   return query execute format($sql$
-    with message as materialized (%s),
-    task as (
+    with task as (
       select t.flow_slug, t.step_slug, t.queue_name, t.queued_at, t.started_at, t.last_worker_id, t.status,
              m.vt, m.msg_id is null as is_lost
       from pgflow.step_tasks t
-      left join message m on m.queue_name = t.queue_name and m.msg_id = t.message_id
+      left join lateral (%s offset 0) m on true
       where t.run_id = $1 and t.status || '' in ('queued', 'started')
     ),
     waiting as (
@@ -72,7 +73,6 @@ begin
     group by t.step_slug, h.holder
     order by 1, 2
   $sql$, vts)
-  using run_waits.run_id, array(
-    select t.message_id from pgflow.step_tasks t where t.run_id = run_waits.run_id and t.status || '' = 'queued');
+  using run_waits.run_id;
 end
 $$;
