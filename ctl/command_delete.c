@@ -4,6 +4,7 @@
  */
 #include "ctl/command.h"
 #include "ctl/json_output.h"
+#include "ctl/plain.h"
 #include "ctl/query.h"
 
 #include "db/sync.h"
@@ -39,8 +40,11 @@ static void print_text(const struct db_rows *rows, bool deleted)
            *db_rows_text(rows, 0, ACTIVE) != 't' ? ""
            : deleted                             ? "; its alias pointed at it"
                                                  : "; its alias points at it");
-    if (!deleted && *in_use)
-        printf("it is in use, so it wants --force besides:\n%s\n", in_use);
+    if (!deleted && *in_use) {
+        printf("it is in use, so it wants --force besides:\n");
+        plain_print(stdout, in_use);
+        printf("\n");
+    }
     if (!deleted)
         printf("nothing is deleted without --yes\n");
 }

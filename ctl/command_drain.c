@@ -3,6 +3,7 @@
  */
 #include "ctl/command.h"
 #include "ctl/json_output.h"
+#include "ctl/plain.h"
 #include "ctl/query.h"
 
 #include "db/sync.h"
@@ -40,12 +41,15 @@ static bool is_safe(const struct db_rows *rows)
 
 static void print_verdict(const char *flow, const struct db_rows *rows)
 {
-    if (is_safe(rows))
+    if (is_safe(rows)) {
         printf("%s: safe to retire\n", flow);
-    else
-        printf("%s: not safe to retire; %" PRId64 " run%s and %" PRId64 " task%s left\n%s\n", flow,
-               number(rows, RUNS), number(rows, RUNS) == 1 ? "" : "s", number(rows, TASKS),
-               number(rows, TASKS) == 1 ? "" : "s", db_rows_text(rows, 0, BLOCKERS));
+        return;
+    }
+    printf("%s: not safe to retire; %" PRId64 " run%s and %" PRId64 " task%s left\n", flow,
+           number(rows, RUNS), number(rows, RUNS) == 1 ? "" : "s", number(rows, TASKS),
+           number(rows, TASKS) == 1 ? "" : "s");
+    plain_print(stdout, db_rows_text(rows, 0, BLOCKERS));
+    printf("\n");
 }
 
 /* One line that is written over and over, for people at a terminal. */

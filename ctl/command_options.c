@@ -4,6 +4,7 @@
  */
 #include "ctl/command.h"
 #include "ctl/module_descriptor.h"
+#include "ctl/plain.h"
 #include "ctl/query.h"
 
 #include "ctl/json_output.h"
@@ -39,8 +40,10 @@ static bool print_differences(const struct db_rows *rows, bool apply)
         printf("%s: the stored options are those of the module\n", flow);
         return false;
     }
-    for (size_t i = 0; i < db_rows_count(rows); i++)
-        printf("%s\n", db_rows_text(rows, i, DIFFERENCE));
+    for (size_t i = 0; i < db_rows_count(rows); i++) {
+        plain_print(stdout, db_rows_text(rows, i, DIFFERENCE));
+        printf("\n");
+    }
     (void)fflush(stdout);
     if (apply)
         printf("%s: applied, for claims from now on\n", flow);

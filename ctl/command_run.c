@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "ctl/json_output.h"
+#include "ctl/plain.h"
 #include "ctl/table.h"
 #include "db/sync.h"
 
@@ -99,7 +100,8 @@ static int print_output(const struct db_rows *run, const char *id, struct error 
                         db_rows_text(run, 0, STATUS));
         return FAILED;
     }
-    printf("%s\n", output);
+    plain_print_json(stdout, output);
+    printf("\n");
     return DONE;
 }
 

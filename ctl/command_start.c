@@ -44,7 +44,8 @@ enum { STATUS, OUTPUT, ERRORS, SECONDS };
 static const char look_at_tables_sql[] =
     "select r.status, case when r.status = 'completed' then r.output end,"
     " case when r.status <> 'started' then (select string_agg(s.step_slug || ': ' ||"
-    "   s.error_message, e'\\n' order by s.failed_at) from pgflow.step_states s"
+    "   translate(s.error_message, e'\\n\\r\\t', '   '), e'\\n' order by s.failed_at) from "
+    "pgflow.step_states s"
     "   where s.run_id = r.run_id and s.status = 'failed') end,"
     " round(extract(epoch from coalesce(r.completed_at, r.failed_at) - r.started_at), 3)"
     " from pgflow.runs r where r.run_id = $1::uuid";
@@ -121,7 +122,7 @@ static struct db_rows *wait_for_end(struct invocation *invocation, const char *l
     }
 }
 
-/* What handlers wrote. */
+/* What handlers wrote, a line a step. */
 static void print_errors(const char *run_id, const char *status, const char *errors)
 {
     fprintf(stderr, "pgflowctl: run %s is %s\n", run_id, status);
@@ -135,13 +136,17 @@ static void print_end(const struct invocation *invocation, const char *run_id,
     const char *status = db_rows_text(end, 0, STATUS);
     const char *output = db_rows_text(end, 0, OUTPUT);
     const char *errors = db_rows_text(end, 0, ERRORS);
-    if (invocation->json)
-        printf("{\"run\": \"%s\", \"status\": \"%s\", \"seconds\": %s, \"output\": %s}\n", run_id,
-               status, db_rows_text(end, 0, SECONDS), output ? output : "null");
-    else if (!invocation_value(invocation, "output"))
+    if (invocation->json) {
+        printf("{\"run\": \"%s\", \"status\": \"%s\", \"seconds\": %s, \"output\": ", run_id,
+               status, db_rows_text(end, 0, SECONDS));
+        plain_print_json(stdout, output ? output : "null");
+        printf("}\n");
+    } else if (!invocation_value(invocation, "output"))
         printf("%s after %s s\n", status, db_rows_text(end, 0, SECONDS));
-    else if (output)
-        printf("%s\n", output);
+    else if (output) {
+        plain_print_json(stdout, output);
+        printf("\n");
+    }
     if (errors)
         print_errors(run_id, status, errors);
 }

@@ -4,6 +4,7 @@
 #include "ctl/json_output.h"
 
 #include "base/buf.h"
+#include "base/unseen.h"
 #include "db/sync.h"
 
 #include <string.h>
@@ -42,7 +43,9 @@ static void put_cell(struct buf *out, const struct db_rows *rows, size_t row, si
         buf_puts(out, *text == 't' ? "true" : "false");
     else if (db_rows_is_time(rows, column))
         put_time(out, text);
-    else if (db_rows_is_json(rows, column) || is_json_number(rows, column, text))
+    else if (db_rows_is_json(rows, column))
+        unseen_put_json(out, text, strlen(text));
+    else if (is_json_number(rows, column, text))
         buf_puts(out, text);
     else
         buf_put_json_string(out, text, strlen(text));

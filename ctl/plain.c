@@ -3,7 +3,10 @@
  */
 #include "ctl/plain.h"
 
+#include "base/buf.h"
+#include "base/limits.h"
 #include "base/text.h"
+#include "base/unseen.h"
 
 #include <locale.h>
 #include <stdbool.h>
@@ -17,16 +20,6 @@ struct character {
     size_t bytes, columns;
     bool shown; /* as it is */
 };
-
-/* Of a well-formed sequence. */
-static uint32_t code_point(const char *text, size_t bytes)
-{
-    static const unsigned char lead[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    uint32_t code = (unsigned char)text[0] & lead[bytes];
-    for (size_t i = 1; i < bytes; i++)
-        code = code << 6 | ((unsigned char)text[i] & 0x3f);
-    return code;
-}
 
 /* The C library knows the widths, but in a locale of UTF-8 only; ours is C. Where there
  * is none each character beyond ASCII counts as one column. */
@@ -50,10 +43,17 @@ static struct character look_at(const char *text)
     size_t bytes = text_utf8_sequence(text, strnlen(text, LONGEST_SEQUENCE));
     if (bytes == 0)
         return (struct character){.bytes = 1, .columns = 1};
-    uint32_t code = code_point(text, bytes);
-    bool control = code < ' ' || (code >= 0x7f && code < 0xa0);
+    uint32_t code = unseen_code_point(text, bytes);
+    bool shown = !unseen_is(code);
     return (struct character){
-        .bytes = bytes, .columns = control ? 1 : columns_of(code), .shown = !control};
+        .bytes = bytes, .columns = shown ? columns_of(code) : 1, .shown = shown};
+}
+
+/* C0, DEL, C1. */
+static bool is_control(const char *text, size_t bytes)
+{
+    unsigned char first = (unsigned char)*text;
+    return bytes == 1 ? first < 0x80 : bytes == 2 && unseen_code_point(text, 2) < 0xa0;
 }
 
 static void put(FILE *out, const char *text, const struct character *character)
@@ -61,7 +61,7 @@ static void put(FILE *out, const char *text, const struct character *character)
     if (character->shown)
         (void)fwrite(text, 1, character->bytes, out);
     else
-        (void)fputc((unsigned char)*text >= 0x80 && character->bytes == 1 ? '?' : ' ', out);
+        (void)fputc(is_control(text, character->bytes) ? ' ' : '?', out);
 }
 
 size_t plain_columns(const char *text)
@@ -104,4 +104,22 @@ void plain_print_part(FILE *out, const char *text, size_t size)
             put(out, text, &character);
         text += character.bytes;
     }
+}
+
+void plain_print_one_line(FILE *out, const char *text)
+{
+    size_t columns = SIZE_MAX;
+    (void)plain_print_line(out, text, &columns);
+}
+
+void plain_print_json(FILE *out, const char *json)
+{
+    struct buf text;
+    buf_init(&text, LIMIT_DB_STATEMENT_BYTES);
+    unseen_put_json(&text, json, strlen(json));
+    if (buf_ok(&text))
+        (void)fwrite(text.data, 1, text.size, out);
+    else
+        plain_print(out, json); /* without memory what cannot be shown is blank */
+    buf_free(&text);
 }

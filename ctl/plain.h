@@ -1,7 +1,8 @@
 /*
  * Text of third parties on a terminal: names in files, what handlers said, errors that
  * the database keeps. A terminal obeys control characters (C0, DEL, and C1 as UTF-8),
- * so they become blanks; broken UTF-8 becomes a question mark.
+ * so they become blanks; broken UTF-8 becomes a question mark, and so do format
+ * characters (U+202E), which turn or hide what stands beside them.
  */
 #ifndef PGFLOW_CTL_PLAIN_H
 #define PGFLOW_CTL_PLAIN_H
@@ -22,5 +23,11 @@ void plain_print(FILE *out, const char *text);
 
 /* The same of its first `size` bytes. */
 void plain_print_part(FILE *out, const char *text, size_t size);
+
+/* All of it on one line. */
+void plain_print_one_line(FILE *out, const char *text);
+
+/* JSON text, whose strings get escapes for what must not be shown. */
+void plain_print_json(FILE *out, const char *json);
 
 #endif

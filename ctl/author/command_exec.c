@@ -11,6 +11,7 @@
 #include "ctl/plain.h"
 
 #include "base/text.h"
+#include "base/unseen.h"
 
 #include <pgflow/module.h>
 
@@ -277,8 +278,10 @@ static void print_text(struct exec *exec)
     struct exec_report *report = &exec->report;
     const struct exec_memory *memory = &report->memory;
     struct times times = times_of(report);
-    if (report->outcome == POOL_COMPLETED)
-        printf("%s\n", report->output.data);
+    if (report->outcome == POOL_COMPLETED) {
+        plain_print_json(stdout, report->output.data);
+        printf("\n");
+    }
     (void)fflush(stdout);
     fprintf(stderr, "%s %s: ", text_of(exec->step, "slug"), outcome_name(report));
     if (report->calls == 1)
@@ -331,7 +334,7 @@ static bool print_json(struct exec *exec, struct error *error)
                "{\"flow\":\"%s\",\"step\":\"%s\",\"outcome\":\"%s\",\"output\":", exec->module.flow,
                text_of(exec->step, "slug"), outcome_name(report));
     if (report->outcome == POOL_COMPLETED)
-        buf_put(&out, report->output.data, report->output.size);
+        unseen_put_json(&out, report->output.data, report->output.size);
     else
         buf_puts(&out, "null");
     put_member(&out, "error", &report->error);

@@ -48,8 +48,10 @@ static int check(struct invocation *invocation, const struct manifest *manifest,
     size_t count = db_rows_count(rows);
     if (invocation->json)
         json_print_rows(stdout, rows);
-    for (size_t i = 0; i < count && !invocation->json; i++)
-        printf("%s\n", db_rows_text(rows, i, 0));
+    for (size_t i = 0; i < count && !invocation->json; i++) {
+        plain_print(stdout, db_rows_text(rows, i, 0));
+        printf("\n");
+    }
     if (count == 0 && !invocation->json)
         printf("manifest \"%s\" is good: %zu function%s\n", manifest->deployment,
                manifest_count(manifest), manifest_count(manifest) == 1 ? "" : "s");

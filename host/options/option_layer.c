@@ -1,5 +1,7 @@
 #include "options/option_layer.h"
 
+#include "base/secrets.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +31,12 @@ bool option_layer_add(struct option_layer *layer, const struct option_spec *spec
 {
     struct option_values *values = &layer->values[option_index(spec)];
 
+    /* Names are registered, logged and shown; folders are made. */
+    if (strcmp(spec->name, "database") != 0 && secrets_look(value))
+        return error_set(error, ERROR_USAGE,
+                         "%s: a database URL or a password, not shown, does not belong here; a URL "
+                         "goes with --database",
+                         origin);
     if (values->count > 0 && spec->kind != OPTION_LIST)
         return error_set(error, ERROR_USAGE, "%s is given twice; give it once", origin);
     if (values->origin == NULL && (values->origin = strdup(origin)) == NULL)

@@ -3,6 +3,8 @@
  */
 #include "base/buf.h"
 
+#include "base/unseen.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,10 +128,10 @@ static char short_escape(char c)
     }
 }
 
-void buf_put_json_string(struct buf *buf, const char *text, size_t size)
+static void put_escaped(struct buf *buf, const void *from_text, size_t size)
 {
+    const char *text = from_text;
     size_t from = 0;
-    buf_putc(buf, '"');
     for (size_t i = 0; i < size; i++) {
         char letter = short_escape(text[i]);
         if (!letter && (unsigned char)text[i] >= 0x20)
@@ -144,6 +146,12 @@ void buf_put_json_string(struct buf *buf, const char *text, size_t size)
         from = i + 1;
     }
     buf_put(buf, text + from, size - from);
+}
+
+void buf_put_json_string(struct buf *buf, const char *text, size_t size)
+{
+    buf_putc(buf, '"');
+    unseen_escape(buf, text, size, put_escaped);
     buf_putc(buf, '"');
 }
 

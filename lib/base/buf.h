@@ -41,7 +41,8 @@ void buf_putc(struct buf *buf, char c);
 void buf_printf(struct buf *buf, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* JSON text in double quotes, escaped. The text must be UTF-8 (see
- * text_clean); NUL and control bytes are escaped as \u00XX. */
+ * text_clean); NUL, control bytes and what is not
+ * seen (unseen.h) are escapes. */
 void buf_put_json_string(struct buf *buf, const char *text, size_t size);
 
 /* Room for `size` more bytes, to be written by the caller (read(2) into it)

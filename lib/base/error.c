@@ -4,15 +4,18 @@
  */
 #include "base/error.h"
 
+#include "base/secrets.h"
 #include "base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Two steps, because the values may point into error->text. */
-static void set_text(struct error *error, const char *text)
+/* Two steps, because the values may point into error->text. What it quotes may be a credential
+ * that somebody gave in the wrong place. */
+static void set_text(struct error *error, char *text)
 {
+    secrets_hide(text);
     size_t size = text_utf8_prefix(text, strlen(text), sizeof(error->text) - 1);
     memcpy(error->text, text, size);
     error->text[size] = '\0';

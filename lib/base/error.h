@@ -1,7 +1,8 @@
 /*
  * Errors are returned, with context, and shown once: at the top, by main().
  * A function that can fail takes `struct error *` last and returns false; it
- * says what was wrong, with the value, and how to put it right.
+ * says what was wrong, with the value, and how to put it right. A credential in
+ * it is hidden (secrets.h).
  *
  *     if (fd < 0)
  *         return error_set(error, ERROR_CONFIG, "cannot open '%s': %s", path, strerror(errno));

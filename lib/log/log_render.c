@@ -4,6 +4,7 @@
  */
 #include "base/buf.h"
 #include "base/text.h"
+#include "base/unseen.h"
 #include "log/log.h"
 
 #include <math.h>
@@ -132,6 +133,7 @@ static void put_head(struct buf *line, enum log_format format, bool colour, int6
         for (size_t i = 0; i < size; i++)
             clean[i] = (unsigned char)clean[i] < ' ' ? ' ' : clean[i];
         blunt_controls(clean, size);
+        (void)unseen_replace(clean, size);
         put_time(line, format, ts);
         buf_printf(line, colour ? " %s%-5s\x1b[0m %s" : "%s %-5s %s", colour ? colours[level] : "",
                    name, clean);

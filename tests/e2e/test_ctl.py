@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -168,15 +169,38 @@ def test_answer_that_cannot_be_written_is_70_and_says_why():
     assert b"the answer could not be written: No space left" in result.stderr
 
 
+UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+
+
 def test_words_of_others_cannot_steer_the_terminal(database, hosts):
+    """Colours, lines of their own, and U+202E, which turns the reading of what follows."""
     hosts.start(queue="faults", plugins=["faults"])
 
     started = ctl(database, "start", "faults", "--input", '{"fault": "error_escape"}', "--wait")
+    run = started.stdout.splitlines()[0]
+    shown = ctl(database, "run", run)
+    as_json = ctl(database, "run", run, "--json")
     tried = run_ctl("exec", module("faults"), "--step", "error_escape")
-    unknown = run_ctl("\x1b[31mruns")
+    unknown = run_ctl("\x1b[31m\u202eruns")
 
+    for result in (started, shown, as_json, tried, unknown):
+        assert not UNSEEN.search(result.stdout + result.stderr), result
     for result in (started, tried, unknown):
-        assert "\x1b" not in result.stderr and "[31m" in result.stderr, result.stderr
+        assert "[31m" in result.stderr, result.stderr
+    assert started.stderr.splitlines()[-1].startswith("error_escape: a "), started.stderr
+    assert sum(line.startswith("pgflowctl: run") for line in started.stderr.splitlines()) == 1, started.stderr
+    assert "\\u202e" in as_json.stdout
+
+
+def test_output_of_a_run_has_escapes_for_what_is_not_seen(database, hosts):
+    hosts.start(queue="noop", plugins=["noop"])
+    run = database.start_flow("noop")
+    database.wait_run(run)
+    database.rows("update pgflow.runs set output = to_jsonb(chr(8238) || chr(155) || 'x') where run_id = %s", run)
+
+    for options in (["--output"], ["--json"]):
+        shown = ctl(database, "run", run, *options).stdout
+        assert not UNSEEN.search(shown) and "\\u202e\\u009bx" in shown, shown
 
 
 def test_start_and_wait_runs_a_flow_and_run_shows_its_output(database, hosts):

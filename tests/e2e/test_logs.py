@@ -118,3 +118,17 @@ def test_output_of_a_handler_becomes_log_lines_of_its_task(database, hosts):
     assert len(lines) >= 6
     for record in lines:
         assert record["step"] == "print" and record["task"] == 0 and record["pid"] > 0
+
+
+@pytest.mark.parametrize("log_format", ["json", "logfmt", "pretty"])
+def test_error_of_a_handler_turns_no_line_of_the_log(database, hosts, log_format):
+    assert hosts.start("--once", queue="faults", plugins=["faults"]).wait() == 0
+    run = database.start_flow("faults", {"fault": "error_escape"})
+    host = hosts.start("--exit-when-idle", "1", queue="faults", plugins=["faults"], log_format=log_format, wait=False)
+    database.wait_run(run, "failed")
+    assert host.wait() == 0
+    lines = [line for line in host.log.text if "[31mred" in line]
+
+    assert lines
+    for line in lines:
+        assert "\u202e" not in line and "\x1b[31m" not in line and "\\u202e" in line, line

@@ -153,3 +153,30 @@ def test_pgflowctl_shows_no_payload_unasked(database, hosts, tmp_path):
     for result in (started, failed, wrong, *shown):
         assert_clean(result.stderr + result.stdout)
     assert INPUT in run_ctl("run", run, "--output", env=env).stdout, "but it does when asked"
+
+
+URL = "postgres://app:s3cret@127.0.0.1:1/none"
+PARAMETERS = "host=127.0.0.1 password=s3cret"
+
+
+@pytest.mark.parametrize("text", [URL, PARAMETERS], ids=["url", "parameters"])
+@pytest.mark.parametrize("option", ["plugin", "config", "queue", "function", "module-dir", "handler-user", "metrics-listen", "pass-env", "concurrency"])
+def test_url_in_the_wrong_place_is_not_echoed(tmp_path, option, text):
+    done = run_host("--plugin", module("noop"), f"--{option}", text, "--check", "--connect-timeout", "1", folder=tmp_path)
+
+    assert done.returncode == 64 and f"--{option}" in done.stderr, done.stderr
+    assert "s3cret" not in done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["workers", "--config", URL], ["inspect", URL], ["exec", URL], ["lint", URL], ["start", "x", "--run-id", URL], ["start", f"--{URL}"],
+     ["start", URL], ["run", URL], ["rollout", URL, "status"], [URL], ["start", "x", "--input", f"@{URL}"]],
+    ids=lambda arguments: " ".join(arguments).replace(URL, "URL"),
+)
+def test_pgflowctl_echoes_no_url_in_the_wrong_place(database, arguments):
+    done = run_ctl(*arguments, env={"PGFLOW_DATABASE": database.url})
+
+    assert done.returncode in (1, 64, 78), done.stderr
+    assert done.stderr and "s3cret" not in done.stdout + done.stderr, done.stderr

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/json_check.h"
 #include "base/text.h"
+#include "base/unseen.h"
 #include "log/log.h"
 
 #include <string.h>
@@ -21,9 +22,14 @@ static void render(struct buf *line, enum log_format format, const struct log_fi
     FUZZ_CHECK(text_is_utf8(line->data, line->size));
 }
 
-/* Of one line: no byte below the blank, no DEL. */
+/* Of one line: no byte below the blank, no DEL, nothing that turns or hides what is beside it. */
 static void check_one_line(const struct buf *line)
 {
+    size_t bytes;
+    for (size_t i = 0; i + 1 < line->size; i += bytes) {
+        bytes = text_utf8_sequence(line->data + i, line->size - i);
+        FUZZ_CHECK(!unseen_is(unseen_code_point(line->data + i, bytes)));
+    }
     for (size_t i = 0; i + 1 < line->size; i++)
         FUZZ_CHECK((unsigned char)line->data[i] >= ' ' && line->data[i] != 0x7f);
 }

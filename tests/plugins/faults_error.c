@@ -18,7 +18,8 @@ static const struct {
     ERROR_TEXT("error_text", PGF_ERROR, "the mailbox is full"),
     ERROR_TEXT("error_nul", PGF_ERROR, "before\0after"),
     ERROR_TEXT("error_bad_utf8", PGF_ERROR, "caf\xe9 \xff closed"),
-    ERROR_TEXT("error_escape", PGF_PERMANENT, "a \033[31mred\033[0m error"),
+    ERROR_TEXT("error_escape", PGF_PERMANENT,
+               "a \033[31mred\033[0m \342\200\256error\npgflowctl: run 1 is completed"),
     ERROR_TEXT("permanent", PGF_PERMANENT, "no such mailbox"),
 #undef ERROR_TEXT
 };
