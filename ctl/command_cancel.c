@@ -30,8 +30,8 @@ int command_cancel(struct invocation *invocation, struct error *error)
         return FAILED;
     int status = FAILED;
     if (db_rows_count(rows) == 0) {
-        (void)error_set(error, ERROR_ANSWER_NO, "there is no run %s; pgflowctl runs lists the newest",
-                        values[0]);
+        (void)error_set(error, ERROR_ANSWER_NO,
+                        "there is no run %s; pgflowctl runs lists the newest", values[0]);
     } else {
         const char *before = db_rows_text(rows, 0, 0);
         const char *after = db_rows_text(rows, 0, 1);

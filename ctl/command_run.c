@@ -118,8 +118,8 @@ int command_run(struct invocation *invocation, struct error *error)
     if (!run)
         return FAILED;
     if (db_rows_count(run) == 0) {
-        (void)error_set(error, ERROR_ANSWER_NO, "there is no run %s; pgflowctl runs lists the newest",
-                        id);
+        (void)error_set(error, ERROR_ANSWER_NO,
+                        "there is no run %s; pgflowctl runs lists the newest", id);
     } else if (invocation_value(invocation, "output")) {
         status = print_output(run, id, error);
     } else {

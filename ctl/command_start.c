@@ -50,7 +50,8 @@ static const char look_at_tables_sql[] =
     " round(extract(epoch from coalesce(r.completed_at, r.failed_at) - r.started_at), 3)"
     " from pgflow.runs r where r.run_id = $1::uuid";
 static const char look_as_client_sql[] =
-    "select g.run ->> 'status', case when g.run ->> 'status' = 'completed' then g.run -> 'output' end,"
+    "select g.run ->> 'status', case when g.run ->> 'status' = 'completed' then g.run -> 'output' "
+    "end,"
     " case when g.run ->> 'status' <> 'started' then (select string_agg((s ->> 'step_slug') || ': '"
     "   || (s ->> 'error_message'), e'\n' order by (s ->> 'failed_at')::timestamptz)"
     "   from jsonb_array_elements(g.steps) s where s ->> 'status' = 'failed') end,"

@@ -27,7 +27,8 @@ static bool is_one_of(const char *sqlstate, const char *const *list, size_t coun
 static void explain_rights(struct db_sync *db, struct error *error)
 {
     static const char sql[] =
-        "select session_user, coalesce(pg_has_role(session_user, to_regrole('pgflow_operator')::oid,"
+        "select session_user, coalesce(pg_has_role(session_user, "
+        "to_regrole('pgflow_operator')::oid,"
         " 'usage'), false), coalesce(pg_has_role(session_user, to_regrole('pgflow_worker')::oid,"
         " 'usage'), false), coalesce(pg_has_role(session_user, to_regrole('pgflow_client')::oid,"
         " 'usage'), false)";
@@ -48,10 +49,10 @@ static void explain_rights(struct db_sync *db, struct error *error)
                         "the role pgflow_operator",
                         error->text, user);
     else
-        (void)error_set(error, ERROR_CONFIG,
-                        "%s; as the owner of the schema: grant pgflow_operator to \"%s\"%s",
-                        error->text, user,
-                        has[2] ? ", which as pgflow_client starts and follows runs and no more" : "");
+        (void)error_set(
+            error, ERROR_CONFIG,
+            "%s; as the owner of the schema: grant pgflow_operator to \"%s\"%s", error->text, user,
+            has[2] ? ", which as pgflow_client starts and follows runs and no more" : "");
     db_rows_destroy(rows);
 }
 

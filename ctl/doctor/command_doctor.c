@@ -131,18 +131,23 @@ static const struct {
 } connection_remedies[] = {
     {"does not support SSL", "the server has ssl = off: turn it on there, or lower sslmode in the "
                              "address (prefer, disable)"},
-    {"no encryption", "pg_hba.conf wants an encrypted connection: sslmode=require in the address, or "
-                      "a line for this user there"},
-    {"root certificate", "give the certificate of the authority: sslrootcert=FILE in the address, or "
-                         "~/.postgresql/root.crt"},
-    {"certificate", "the server runs; compare its certificate (ssl_cert_file: name, authority, date) "
-                    "with sslmode, sslrootcert, sslcert and the host in the address"},
+    {"no encryption",
+     "pg_hba.conf wants an encrypted connection: sslmode=require in the address, or "
+     "a line for this user there"},
+    {"root certificate",
+     "give the certificate of the authority: sslrootcert=FILE in the address, or "
+     "~/.postgresql/root.crt"},
+    {"certificate",
+     "the server runs; compare its certificate (ssl_cert_file: name, authority, date) "
+     "with sslmode, sslrootcert, sslcert and the host in the address"},
     {"SSL", "the server runs; compare sslmode and the ssl options of the address with its own"},
     {"sslmode", "sslmode is disable, allow, prefer, require, verify-ca or verify-full"},
-    {"permission denied for database", "as the owner of the database: grant connect on database ... "
-                                       "to this user"},
-    {"could not translate host name", "correct the host in the address: --database, PGFLOW_DATABASE, "
-                                      "DATABASE_URL or PG*"},
+    {"permission denied for database",
+     "as the owner of the database: grant connect on database ... "
+     "to this user"},
+    {"could not translate host name",
+     "correct the host in the address: --database, PGFLOW_DATABASE, "
+     "DATABASE_URL or PG*"},
 };
 
 static void report_unreachable(struct doctor *doctor, const struct error *why)

@@ -114,7 +114,8 @@ static int exit_code(const struct db_status *status)
 static const char *remedy_of(const struct db_status *status)
 {
     if (strcmp(status->sqlstate, "42501") == 0)
-        return "; the login of a host needs the role pgflow_worker (grant pgflow_worker to it), and "
+        return "; the login of a host needs the role pgflow_worker (grant pgflow_worker to it), "
+               "and "
                "the role its rights (as the owner of the schema: select pgflow._apply_roles()); "
                "pgflowctl doctor names what is missing";
     return "";
@@ -125,10 +126,10 @@ bool connection_answered(struct worker *worker, const struct db_status *status, 
     if (status->outcome == DB_OK)
         return true;
     if (is_permanent(status)) {
-        worker_fail(worker, exit_code(status), "%s was refused: %s%s%s%s%s%s%s", what,
-                    status->text,
+        worker_fail(worker, exit_code(status), "%s was refused: %s%s%s%s%s%s%s", what, status->text,
                     status->sqlstate[0] != '\0' ? " (SQLSTATE " : "", status->sqlstate,
-                    status->sqlstate[0] != '\0' ? ")" : "", remedy_of(status), status->detail != NULL ? "\n" : "",
+                    status->sqlstate[0] != '\0' ? ")" : "", remedy_of(status),
+                    status->detail != NULL ? "\n" : "",
                     status->detail != NULL ? status->detail : "");
         return false;
     }
