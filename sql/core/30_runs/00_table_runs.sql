@@ -31,5 +31,8 @@ create table pgflow.runs (
 -- Draining, coverage and retirement ask for the started runs of a flow.
 create index runs_started on pgflow.runs (flow_slug) where status = 'started';
 
--- Listing asks for the latest; pruning for the oldest (a run that ended before a date also started before it).
+-- Listing asks for the latest.
 create index runs_by_start on pgflow.runs (started_at);
+
+-- Pruning asks for those that ended longest ago, however many older ones are still open.
+create index runs_ended on pgflow.runs ((coalesce(completed_at, failed_at))) where status <> 'started';

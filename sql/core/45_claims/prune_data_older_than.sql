@@ -30,10 +30,8 @@ begin
   with locked as (
     select r.run_id
     from pgflow.runs r
-    where r.status <> 'started'
-      and r.started_at < cutoff
-      and coalesce(r.completed_at, r.failed_at) < cutoff
-    order by r.started_at
+    where r.status <> 'started' and coalesce(r.completed_at, r.failed_at) < cutoff
+    order by coalesce(r.completed_at, r.failed_at)
     limit max_runs
     for update skip locked
   )

@@ -156,6 +156,8 @@ class World:
             message_id = f"{last} + (c.n - 1) * {tasks} + m.place"
             for table in TABLES:
                 changed, match = {"run_id": "c.run_id"}, ""
+                if table == "runs" and kind == "q":
+                    changed["started_at"] = "t.started_at - interval '20 years'"
                 if table == "step_tasks":
                     changed["message_id"] = message_id
                     match = "join source_task m using (step_slug, task_index)"
