@@ -51,6 +51,11 @@ static void on_notify(void *ctx)
     claim_loop_expect_work(worker);
 }
 
+static void on_control(void *ctx)
+{
+    control_heard(ctx);
+}
+
 static void on_listening(void *ctx, bool listening)
 {
     rest_on_listening(ctx, listening);
@@ -82,6 +87,7 @@ bool connection_open(struct worker *worker, struct error *error)
                     .address = worker->address,
                     .application_name = name,
                     .listen_queue = settings->no_listen || settings->pooled ? NULL : worker->queue,
+                    .control_channel = worker->control_channel,
                     .connections = settings->db_connections,
                     .pooled = settings->pooled,
                     .connect_timeout_s = settings->connect_timeout,
@@ -90,6 +96,7 @@ bool connection_open(struct worker *worker, struct error *error)
                     .on_up = on_up,
                     .on_down = on_down,
                     .on_notify = on_notify,
+                    .on_control = on_control,
                     .on_listening = on_listening,
                     .on_fatal = on_fatal},
                 error);

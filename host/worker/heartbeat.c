@@ -64,7 +64,10 @@ static void on_heartbeat(void *ctx, const struct db_status *status,
 {
     struct worker *worker = ctx;
 
+    bool again = worker->heartbeat.again;
+
     worker->heartbeat.in_flight = false;
+    worker->heartbeat.again = false;
     telemetry_call(worker, METRICS_CALL_HEARTBEAT, status);
     if (worker->heartbeat.version != worker->identity.version)
         return;
@@ -73,7 +76,14 @@ static void on_heartbeat(void *ctx, const struct db_status *status,
     worker->heartbeat.answered_ns = uv_hrtime();
     cancel_ended_runs(worker, &answer->ended_runs);
     obey(worker, answer);
+    if (again)
+        heartbeat_now(worker);
     worker_wake(worker);
+}
+
+static bool may_send(const struct worker *worker)
+{
+    return worker->identity.id[0] != '\0' && worker->life.state != WORKER_STOPPED;
 }
 
 /* The runs of all tasks whose result is not acknowledged; repetitions do no harm. */
@@ -122,12 +132,19 @@ static void tick(uv_timer_t *timer)
     telemetry_sample(worker);
     if (worker->life.state == WORKER_STANDBY)
         standby_tick(worker);
-    if (worker->identity.id[0] == '\0' || worker->heartbeat.in_flight ||
-        worker->life.state == WORKER_STOPPED)
+    if (!may_send(worker) || worker->heartbeat.in_flight)
         return;
     bool due = heartbeat_is_due(worker, uv_hrtime());
     log_silence(worker, !due);
     if (due)
+        send_heartbeat(worker);
+}
+
+void heartbeat_now(struct worker *worker)
+{
+    /* The one in flight may have been answered before what this is about. */
+    worker->heartbeat.again = worker->heartbeat.in_flight;
+    if (may_send(worker) && !worker->heartbeat.in_flight && heartbeat_is_due(worker, uv_hrtime()))
         send_heartbeat(worker);
 }
 

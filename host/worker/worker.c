@@ -93,11 +93,11 @@ void worker_close(struct worker *worker)
 
 static bool init_loop(struct worker *worker, struct error *error)
 {
-    uv_timer_t *timers[] = {&worker->startup.retry,   &worker->claims.timer,
-                            &worker->results.timer,   &worker->reclaim.timer,
-                            &worker->heartbeat.timer, &worker->maintenance.timer,
-                            &worker->drain_timer,     &worker->lateness,
-                            &worker->watchdog,        &worker->uncovered.timer};
+    uv_timer_t *timers[] = {
+        &worker->startup.retry, &worker->claims.timer,    &worker->results.timer,
+        &worker->reclaim.timer, &worker->heartbeat.timer, &worker->maintenance.timer,
+        &worker->control_timer, &worker->drain_timer,     &worker->lateness,
+        &worker->watchdog,      &worker->uncovered.timer};
     int failed = uv_loop_init(&worker->loop);
 
     if (failed != 0)
@@ -117,8 +117,8 @@ static bool open_all(struct worker *worker, struct error *error)
 {
     if (!descriptors_reserve(worker, error) || !signals_open(worker, error) ||
         !modules_load(worker, error) || !telemetry_open(worker, error) ||
-        !registration_make_info(worker, error) || !runners_create(worker, error) ||
-        !connection_open(worker, error))
+        !registration_make_info(worker, error) || !control_make_channel(worker, error) ||
+        !runners_create(worker, error) || !connection_open(worker, error))
         return false;
     notify_systemd_start_watchdog(worker);
     return true;

@@ -141,6 +141,7 @@ struct heartbeat {
     uint64_t answered_ns; /* the last one, or the registration */
     uint32_t version;     /* identity.version when it was sent */
     uint64_t tick;
+    bool again; /* once more when the one in flight is answered */
     uv_timer_t timer;
 };
 
@@ -182,9 +183,10 @@ struct worker {
     uint64_t handler_files; /* descriptors that a handler may open; 0: as many as we */
     const char *queue;
     char function[LIMIT_FUNCTION_NAME + 1];
-    char *info;            /* for registrations, JSON */
-    struct db_pair *pairs; /* all served ones, in the registry's order */
-    struct db_pair *held;  /* those of held modules */
+    char control_channel[64]; /* on which the database speaks to hosts of this function */
+    char *info;               /* for registrations, JSON */
+    struct db_pair *pairs;    /* all served ones, in the registry's order */
+    struct db_pair *held;     /* those of held modules */
     size_t held_count;
 
     struct db *db;
@@ -208,6 +210,7 @@ struct worker {
     struct drain drain;
     struct telemetry *telemetry; /* NULL without --metrics-listen */
     uv_timer_t drain_timer;
+    uv_timer_t control_timer;
     uv_timer_t lateness;
     uv_timer_t watchdog;
     uv_idle_t pump;
@@ -326,8 +329,14 @@ void results_take(struct worker *worker, struct task *task, const struct pool_re
 void reclaim_want(struct worker *worker);
 void reclaim_run(struct worker *worker);
 
+/* control.c */
+bool control_make_channel(struct worker *worker, struct error *error) MUST_CHECK;
+void control_heard(struct worker *worker);
+
 /* heartbeat.c */
 void heartbeat_start(struct worker *worker);
+/* Out of turn: its answer may have something new. */
+void heartbeat_now(struct worker *worker);
 bool heartbeat_is_due(const struct worker *worker, uint64_t now_ns);
 
 /* maintenance.c */

@@ -36,5 +36,13 @@ begin
   insert into pgflow.alias_switches (alias, from_flow_slug, to_flow_slug, at, by, worker_id, forced)
   values (_switch_alias.alias, from_flow_slug, _switch_alias.to_flow_slug, switched_at,
           session_user, _switch_alias.worker_id, _switch_alias.forced);
+
+  -- Hosts whose offer waits hear how it was decided.
+  perform pgflow._tell_hosts(array(
+    select distinct w.function_name
+    from pgflow.flows f
+    join pgflow.worker_task_pairs p on p.flow_slug = f.flow_slug
+    join pgflow.workers w on w.worker_id = p.worker_id
+    where f.alias = _switch_alias.alias and w.stopped_at is null));
 end
 $$;

@@ -47,6 +47,7 @@ begin
       select from pgflow.workers w
       where w.function_name = any ($1) and w.stopped_at is null and w.deprecated_at is null);
   end loop;
+  perform pgflow._tell_hosts(function_names);
   return deprecated;
 end
 $$;

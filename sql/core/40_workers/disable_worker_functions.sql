@@ -26,6 +26,7 @@ begin
   from locked
   where f.function_name = locked.function_name;
   get diagnostics disabled = row_count;
+  perform pgflow._tell_hosts(names);
   return disabled;
 end
 $$;

@@ -13,5 +13,6 @@ begin
   set enabled = true, paused_at = null, pause_reason = null,
       updated_at = greatest(clock_timestamp(), f.updated_at)
   where f.function_name = $1;
+  perform pgflow._tell_hosts(array[name]);
 end
 $$;

@@ -37,6 +37,7 @@ begin
       updated_at = greatest(clock_timestamp(), f.updated_at)
   where f.function_name = any (names);
   get diagnostics enabled = row_count;
+  perform pgflow._tell_hosts(names);
   return enabled;
 end
 $$;

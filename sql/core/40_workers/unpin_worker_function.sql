@@ -14,6 +14,10 @@ begin
   update pgflow.function_pins p
   set unpinned_at = greatest(clock_timestamp(), p.pinned_at), unpinned_by = session_user
   where p.function_name = $1 and p.ended_at is null and p.unpinned_at is null and p.module_sets is not null;
-  return found;
+  if not found then
+    return false;
+  end if;
+  perform pgflow._tell_hosts(array[name]);
+  return true;
 end
 $$;

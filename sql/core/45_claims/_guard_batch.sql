@@ -39,6 +39,7 @@ begin
   using items, bump, rest_at, moment, check_reads;
   perform pgflow._notify(array[queue_name]);
   perform pgflow._pause_function(queue_name, items, worker_id);
+  perform pgflow._tell_hosts(pgflow._functions_of_workers(array[worker_id]));
 
   return query
     select (a).*

@@ -39,6 +39,7 @@ begin
 
   perform pgflow._write_pins(loaded);
   update pgflow.deployment_manifest d set applied_at = clock_timestamp() where d.deployment = loaded.deployment;
+  perform pgflow._tell_hosts(array(select e.function_name from pgflow._manifest_entries(loaded.manifest) as e));
   return query
   update pgflow.worker_functions f
   set enabled = e.enabled, paused_at = null, pause_reason = null, updated_at = clock_timestamp()
