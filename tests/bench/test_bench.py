@@ -52,6 +52,10 @@ DRAINS = {
 OTHERS = {
     "W4": {kind: {"p50_ms", "p99_ms", "max_ms", "start_p50_ms", "others_percent"} for kind in ("listen", "polling")},
     "idle": {"host": {"cpu_percent", "pg_cpu_percent", "wal_bytes_per_s", "pss_mb", "runners"}},
+    "clients": {
+        f"{clients}{where}": {"rate", "of_one_client"} | ({"of_eight_clients"} if clients == 16 else set())
+        for clients in (1, 2, 8, 16) for where in ("", " with a host")
+    },
     "starts": {"start_flow": {"rate", "x_f1", "wal_bytes"}, "start_flows": {"rate", "x_f100", "wal_bytes"}},
 }
 

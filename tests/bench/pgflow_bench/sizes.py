@@ -26,6 +26,7 @@ SCALES = {
         "idle_seconds": 20,
         "start_single": 5000,
         "start_batch": 30000,
+        "client_starts": 1000,
     },
     "quick": {
         "rounds": 1,
@@ -48,6 +49,7 @@ SCALES = {
         "idle_seconds": 6,
         "start_single": 2000,
         "start_batch": 10000,
+        "client_starts": 400,
     },
     # For the test of the bench itself: every path, no figure means anything.
     "smoke": {
@@ -71,5 +73,6 @@ SCALES = {
         "idle_seconds": 0.5,
         "start_single": 50,
         "start_batch": 200,
+        "client_starts": 5,
     },
 }
