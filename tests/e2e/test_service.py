@@ -71,11 +71,12 @@ def test_unit_gives_a_stop_and_a_start_longer_than_the_host_takes():
 
 
 def test_unit_starts_again_after_every_status_but_wrong_use(tmp_path):
+    """test_systemd.py sees it do so."""
     unit = section(UNIT)
     wrong = run_host("--queue", "noop")
     unsuitable = run_host("--plugin", tmp_path / "none.so")
 
-    assert unit["Restart"] == "on-failure"
+    assert unit["Restart"] == "always"
     assert unit["RestartPreventExitStatus"].split() == [str(wrong.returncode)]
     assert unsuitable.returncode == 78
 
