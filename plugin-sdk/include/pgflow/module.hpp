@@ -291,11 +291,27 @@ template <class T> struct argument<flow_input<T>> {
     }
 };
 
+/* The states that handlers of this module take: each type is listed when the module is loaded, so
+ * that init can refuse to start with another one. One list a module: its names are hidden. */
+struct state_type {
+    const state_type *next;
+    inline static const state_type *first = nullptr;
+};
+template <class T> struct state_of {
+    static const state_type *list() noexcept
+    {
+        self.next = state_type::first;
+        return state_type::first = &self;
+    }
+    inline static state_type self = {};
+    inline static const state_type *const listed = list();
+};
+
 /* Any other reference is the state of module::state<T>(). */
 template <class T> struct argument<T &> {
     static T &get(void *state, call &)
     {
-        if (state == nullptr)
+        if (state_of<T>::listed == nullptr || state == nullptr)
             throw permanent_failure("the module has no state: add .state<T>() to it");
         return *static_cast<T *>(state);
     }
@@ -320,6 +336,12 @@ template <class R, class... A> struct signature<R (*)(A...) noexcept> : signatur
 inline void say(const pgf_call *call, std::string_view why) noexcept
 {
     call->set_error(call, why.data(), why.size());
+}
+
+inline int32_t refuse(const pgf_host *host, std::string_view why) noexcept
+{
+    host->log(host, PGF_LOG_ERROR, why.data(), why.size());
+    return 1;
 }
 
 template <const auto &F, class... A> int32_t invoke(void *state, call &call, std::tuple<A...> *)
@@ -375,6 +397,11 @@ template <const auto &F> int32_t handler(void *state, const pgf_call *raw) noexc
  * constructor throws is logged as the reason why the module cannot start. */
 template <class T> int32_t init(const pgf_host *host, void **state) noexcept
 {
+    for (auto *type = detail::state_type::first; type != nullptr; type = type->next)
+        if (type != &detail::state_of<std::remove_const_t<T>>::self &&
+            type != &detail::state_of<const T>::self)
+            return detail::refuse(host,
+                                  "a handler takes another state than module::state<T>() has");
     const char *why = "the module's state threw something that is no std::exception";
     std::string text;
     try {
@@ -390,6 +417,14 @@ template <class T> int32_t init(const pgf_host *host, void **state) noexcept
     }
     host->log(host, PGF_LOG_ERROR, why, std::string_view(why).size());
     return 1;
+}
+
+/* The init of a module without .state<T>(). */
+inline int32_t init_without_state(const pgf_host *host, void **) noexcept
+{
+    return detail::state_type::first == nullptr
+               ? 0
+               : detail::refuse(host, "a handler takes a state: add .state<T>() to the module");
 }
 
 template <class T> void fini(void *state) noexcept
@@ -417,8 +452,18 @@ class step : public pgf_step
         s.kind = PGF_STEP_MAP;
         return s;
     }
-    /* static constexpr const char *const deps[] = {"a", "b", nullptr}; slugs of earlier steps. */
-    constexpr step after(const char *const *slugs) const noexcept
+    /* static constexpr const char *const deps[] = {"a", "b", nullptr}; slugs of earlier steps. A
+     * list without nullptr at its end does not compile, nor does one written into the call. */
+    template <size_t N> constexpr step after(const char *const (&slugs)[N]) const
+    {
+        step s = *this;
+        s.deps = slugs[N - 1] == nullptr ? slugs : throw "the list of slugs must end with nullptr";
+        return s;
+    }
+    template <size_t N> constexpr step after(const char *const (&&slugs)[N]) const = delete;
+    /* One that was made in another way, and ends with nullptr. */
+    template <class P, std::enable_if_t<std::is_pointer_v<P>, int> = 0>
+    constexpr step after(const P &slugs) const noexcept
     {
         step s = *this;
         s.deps = slugs;
@@ -524,6 +569,7 @@ class module : public pgf_module
         steps = list;
         n_steps = static_cast<uint32_t>(N);
         step_size = sizeof(pgf_step);
+        init = init_without_state;
     }
     constexpr module alias(const char *name) const noexcept
     {

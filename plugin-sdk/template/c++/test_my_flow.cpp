@@ -23,9 +23,10 @@ int main(int argc, char **argv)
         return 1;
     }
     auto gives = [&](const char *step, const char *input, const std::string &expected) {
-        check(pgf_test_call(flow, step, input) == PGF_OK && pgf_test_output(flow) == expected,
-              std::string(step) + " gives " + expected + "; " + pgf_test_output(flow) +
-                  pgf_test_error(flow));
+        int32_t result = pgf_test_call(flow, step, input);
+        std::string given = pgf_test_output(flow);
+        check(result == PGF_OK && given == expected,
+              std::string(step) + " gives " + expected + "; " + given + pgf_test_error(flow));
     };
 
     gives("count_up", "3", "[1,2,3]");

@@ -6,7 +6,7 @@
 #[macro_use]
 mod pgflow;
 
-use pgflow::{level, Call, Failure, Module, Names, Outcome, Step, END};
+use pgflow::{level, Call, Failure, Module, Names, Outcome, Step};
 
 const MOST: i64 = 1000;
 
@@ -61,8 +61,8 @@ fn add_up(call: &Call) -> Outcome {
     }
 }
 
-static AFTER_COUNT_UP: Names<2> = Names([text!("count_up"), END]);
-static AFTER_SQUARE: Names<2> = Names([text!("square"), END]);
+static AFTER_COUNT_UP: Names<1> = Names::of([text!("count_up")]);
+static AFTER_SQUARE: Names<1> = Names::of([text!("square")]);
 
 static STEPS: [Step; 3] = [
     Step::new(text!("count_up"), handler!(count_up)),

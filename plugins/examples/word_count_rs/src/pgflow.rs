@@ -86,10 +86,19 @@ macro_rules! handler {
     }};
 }
 
-/// Slugs of earlier steps: `static AFTER: Names<2> = Names([text!("first"), END]);`
-#[repr(transparent)]
-pub struct Names<const N: usize>(pub [*const c_char; N]);
-pub const END: *const c_char = null();
+/// Slugs of earlier steps: `static AFTER: Names<1> = Names::of([text!("first")]);`
+#[repr(C)]
+pub struct Names<const N: usize> {
+    slugs: [*const c_char; N],
+    #[allow(dead_code)] // read by the host
+    end: *const c_char,
+}
+
+impl<const N: usize> Names<N> {
+    pub const fn of(slugs: [*const c_char; N]) -> Self {
+        Names { slugs, end: null() }
+    }
+}
 
 unsafe impl<const N: usize> Sync for Names<N> {}
 
@@ -240,7 +249,7 @@ impl Step {
         self
     }
     pub const fn after<const N: usize>(mut self, names: &'static Names<N>) -> Self {
-        self.deps = names.0.as_ptr();
+        self.deps = names.slugs.as_ptr();
         self
     }
     pub const fn wants_flow_input(mut self) -> Self {

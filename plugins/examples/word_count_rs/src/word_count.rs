@@ -7,7 +7,7 @@
 mod pgflow;
 mod json;
 
-use pgflow::{level, Call, Failure, Module, Names, Outcome, Step, END};
+use pgflow::{level, Call, Failure, Module, Names, Outcome, Step};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 
@@ -90,8 +90,8 @@ fn total(call: &Call) -> Outcome {
     Ok(format!("{{\"files\":{},\"lines\":{},\"words\":{},\"bytes\":{}}}", rows.len(), sum(0), sum(1), sum(2)))
 }
 
-static AFTER_LIST: Names<2> = Names([text!("list_files"), END]);
-static AFTER_COUNT: Names<2> = Names([text!("count"), END]);
+static AFTER_LIST: Names<1> = Names::of([text!("list_files")]);
+static AFTER_COUNT: Names<1> = Names::of([text!("count")]);
 
 static STEPS: [Step; 3] = [
     Step::new(text!("list_files"), handler!(list_files)),
