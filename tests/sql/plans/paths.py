@@ -140,6 +140,8 @@ class Tour:
         self.calm("maintain, 20 in hand", "select pgflow.maintain()")
         owner.run("update pgflow.step_tasks set recover_at = clock_timestamp() where last_worker_id = %s", worker)
         self.calm("maintain, 20 stalled", "select pgflow.maintain()", units=20)
+        owner.run("delete from pgmq.q_spare where msg_id in (select msg_id from pgmq.q_spare order by msg_id limit 20)")
+        self.calm("maintain, 20 messages lost", "select pgflow.maintain()", units=20)
         for name, call in (("queue_coverage", "queue_coverage('spare')"), ("missing_coverage", "missing_coverage('spare', '{}')"),
                            ("queue_stats", "queue_stats('spare')"), ("drain_status", "drain_status('spare')"),
                            ("draining_runs", "draining_runs('{spare}')"), ("host_status", "host_status('spare', '{spare}')")):
