@@ -9,7 +9,7 @@
 /* What our own advice says. */
 static const char example[] = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";
 static const char password[] = "password=";
-static const char stars[] = "***";
+enum { STARS = 3 };
 
 static bool ends_with(const char *begin, const char *end, const char *word)
 {
@@ -69,9 +69,9 @@ static const char *end_of_value(const char *value)
 static char *cover(char *begin, const char *end)
 {
     size_t size = (size_t)(end - begin);
-    size_t covered = size < strlen(stars) ? size : strlen(stars);
+    size_t covered = size < STARS ? size : STARS;
 
-    memcpy(begin, stars, covered);
+    memset(begin, '*', covered);
     memmove(begin + covered, end, strlen(end) + 1);
     return begin + covered;
 }
