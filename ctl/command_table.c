@@ -377,21 +377,25 @@ const struct command command_table[] = {
     },
     {
         .name = "rollout",
-        .arguments = "MANIFEST.json check|sql|status",
-        .summary = "check a deployment manifest, print its steps, tell where it stands",
+        .arguments = "MANIFEST.json check|sql|status|abort|close",
+        .summary = "check a deployment manifest, print its steps, tell where it stands, go back",
         .help =
             "check    whether the database would load it; exit 1 with the reasons\n"
             "sql      the statements of this deployment, in order, for psql; no database asked\n"
-            "status   which step it is at, and what that waits for; exit 0 when all is done\n"
+            "status   which step it is at, and what that waits for; exit 0 when all is done, or\n"
+            "         when later deployments took over all its functions\n"
+            "abort    takes it back, stage by stage, until it has to wait: run it again then\n"
+            "close    says that nobody goes on with it; its fence must hold nothing\n"
             "\n"
-            "Nothing is done for you: every step is yours. See docs/operations/rollout.md.\n",
+            "Forward nothing is done for you: every step is yours. See docs/operations/rollout.md.\n",
         .least = 2,
         .most = 2,
         .needs_database = true,
         .is_offline = command_rollout_is_offline,
         .examples = "pgflowctl rollout deployment.json check\n"
                     "pgflowctl rollout deployment.json sql > deployment.sql\n"
-                    "pgflowctl rollout deployment.json status\n",
+                    "pgflowctl rollout deployment.json status\n"
+                    "pgflowctl rollout deployment.json abort\n",
         .run = command_rollout,
     },
     {

@@ -1,6 +1,6 @@
 /*
- * pgflowctl rollout MANIFEST.json check|sql|status. It never acts: every step of
- * a rollout is the operator's.
+ * pgflowctl rollout MANIFEST.json check|sql|status|abort|close. The way forward is
+ * the operator's, step by step; the way back is one command.
  */
 #include "ctl/command.h"
 #include "ctl/json_output.h"
@@ -22,19 +22,21 @@
     "                      coalesce(d.fenced_at, d.applied_at) is not null as has_begun"           \
     "               from pgflow.deployment_manifest d where d.deployment = $1),"                   \
     " steps as ("                                                                                  \
-    "  select s.* from known k cross join lateral pgflow.rollout_status(k.deployment) s"           \
+    "  select s.* from known k cross join lateral pgflow.rollout_progress(k.deployment) s"         \
     "  union all select 1, 'load', 'now', array['psql: the first block of: rollout MANIFEST sql']" \
-    "  where not exists (select from known)"                                                       \
+    "    , '{}'::text[] where not exists (select from known)"                                      \
     "  union all select 0, 'file', 'now', array['the file differs from the manifest that was"      \
     " loaded' || case when k.has_begun then ', and whose deployment has begun: give the file a"    \
     " deployment name of its own' else ': load it, or give it a name of its own' end]"             \
-    "  from known k where k.differs) "
+    "    , '{}'::text[] from known k where k.differs) "
 
 static const char status_sql[] = STATUS_ROWS
-    "select step, name, state, array_to_string(waits_for, e'\\n') from steps order by 1";
+    "select step, name, state, array_to_string(waits_for, e'\\n'), array_to_string(notes, e'\\n')"
+    " from steps order by 1";
 static const char status_json_sql[] =
-    STATUS_ROWS "select step, name, state, to_jsonb(waits_for) as waits_for from steps order by 1";
-enum { STEP, NAME, STATE, WAITS_FOR };
+    STATUS_ROWS "select step, name, state, to_jsonb(waits_for) as waits_for,"
+                " to_jsonb(notes) as notes from steps order by 1";
+enum { STEP, NAME, STATE, WAITS_FOR, NOTES };
 
 static int check(struct invocation *invocation, const struct manifest *manifest,
                  struct error *error)
@@ -60,11 +62,11 @@ static int check(struct invocation *invocation, const struct manifest *manifest,
 }
 
 /* The lines below the step, indented. */
-static void print_lines(const char *text)
+static void print_lines(const char *text, const char *mark)
 {
     while (*text) {
         size_t size = strcspn(text, "\n");
-        printf("               ");
+        printf("%15s", mark);
         plain_print_part(stdout, text, size);
         printf("\n");
         text += size + (text[size] == '\n');
@@ -72,15 +74,22 @@ static void print_lines(const char *text)
 }
 
 /* What later steps wait for is not worth showing yet: it mostly follows from the
- * step that is next. */
+ * step that is next. Notes are: old code that stands by for good. */
 static void print_status(const struct db_rows *rows)
 {
     for (size_t i = 0; i < db_rows_count(rows); i++) {
         const char *state = db_rows_text(rows, i, STATE);
         printf("%-5s %2s  %s\n", state, db_rows_text(rows, i, STEP), db_rows_text(rows, i, NAME));
-        if (strcmp(state, "now") == 0)
-            print_lines(db_rows_text(rows, i, WAITS_FOR));
+        if (strcmp(state, "done") != 0 && strcmp(state, "later") != 0)
+            print_lines(db_rows_text(rows, i, WAITS_FOR), "");
+        print_lines(db_rows_text(rows, i, NOTES), "note: ");
     }
+}
+
+/* A deployment that later ones took over asks for nothing any more. */
+static bool is_over(const char *state)
+{
+    return strcmp(state, "done") == 0 || strcmp(state, "superseded") == 0;
 }
 
 static int status(struct invocation *invocation, const struct manifest *manifest,
@@ -93,13 +102,53 @@ static int status(struct invocation *invocation, const struct manifest *manifest
         return FAILED;
     bool done = true;
     for (size_t i = 0; i < db_rows_count(rows); i++)
-        done = done && strcmp(db_rows_text(rows, i, STATE), "done") == 0;
+        done = done && is_over(db_rows_text(rows, i, STATE));
     if (invocation->json)
         json_print_rows(stdout, rows);
     else
         print_status(rows);
     db_rows_destroy(rows);
     return done ? DONE : ERROR_ANSWER_NO;
+}
+
+/* One stage a call, each a transaction of its own, until it is done or has to wait;
+ * what it waits for is the database's refusal. */
+static int abort_deployment(struct invocation *invocation, const struct manifest *manifest,
+                            struct error *error)
+{
+    static const char sql[] = "select a.stage, a.is_done, array_to_string(a.lines, e'\\n') as lines"
+                              " from pgflow.abort_manifest($1) a";
+    bool done = false;
+    while (!done) {
+        struct db_rows *rows = query_rows(invocation->db, sql, &manifest->deployment, 1, error);
+        if (!rows)
+            return FAILED;
+        done = strcmp(db_rows_text(rows, 0, 1), "t") == 0;
+        if (!invocation->json) {
+            printf("%s\n", db_rows_text(rows, 0, 0));
+            print_lines(db_rows_text(rows, 0, 2), "");
+        } else if (done) {
+            json_print_row(stdout, rows, 0);
+        }
+        db_rows_destroy(rows);
+    }
+    return DONE;
+}
+
+static int close_deployment(struct invocation *invocation, const struct manifest *manifest,
+                            struct error *error)
+{
+    static const char sql[] =
+        "select c.deployment, c.closed_at, c.closed_by from pgflow.close_manifest($1) c";
+    struct db_rows *rows = query_rows(invocation->db, sql, &manifest->deployment, 1, error);
+    if (!rows)
+        return FAILED;
+    if (invocation->json)
+        json_print_row(stdout, rows, 0);
+    else
+        printf("closed\n");
+    db_rows_destroy(rows);
+    return DONE;
 }
 
 static int print_sql(const struct invocation *invocation, const struct manifest *manifest,
@@ -127,14 +176,15 @@ static int print_sql(const struct invocation *invocation, const struct manifest 
 
 static bool know_verb(const char *verb, struct error *error)
 {
-    static const char *const verbs[] = {"check", "sql", "status"};
+    static const char *const verbs[] = {"check", "sql", "status", "abort", "close"};
     enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
     for (size_t i = 0; i < VERBS; i++) {
         if (strcmp(verb, verbs[i]) == 0)
             return true;
     }
     const char *near = text_nearest(verb, verbs, VERBS);
-    return error_set(error, ERROR_USAGE, "rollout '%s': give check, sql or status%s%s", verb,
+    return error_set(error, ERROR_USAGE, "rollout '%s': give check, sql, status, abort or close%s%s",
+                     verb,
                      near ? "; did you mean " : "", near ? near : "");
 }
 
@@ -155,6 +205,10 @@ int command_rollout(struct invocation *invocation, struct error *error)
         result = print_sql(invocation, &manifest, error);
     else if (strcmp(verb, "check") == 0)
         result = check(invocation, &manifest, error);
+    else if (strcmp(verb, "abort") == 0)
+        result = abort_deployment(invocation, &manifest, error);
+    else if (strcmp(verb, "close") == 0)
+        result = close_deployment(invocation, &manifest, error);
     else
         result = status(invocation, &manifest, error);
     manifest_free(&manifest);

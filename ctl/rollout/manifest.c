@@ -83,7 +83,9 @@ const char *manifest_flow(const struct manifest *manifest, size_t entry)
 
 size_t manifest_modules(const struct manifest *manifest, size_t entry)
 {
-    return (size_t)cJSON_GetArraySize(member(manifest, entry, "modules"));
+    const cJSON *modules = member(manifest, entry, "modules");
+    const cJSON *first = cJSON_GetArrayItem(modules, 0);
+    return (size_t)cJSON_GetArraySize(cJSON_IsArray(first) ? first : modules);
 }
 
 bool manifest_has(const struct manifest *manifest, const char *action)

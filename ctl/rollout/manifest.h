@@ -29,7 +29,7 @@ size_t manifest_count(const struct manifest *manifest);
 const char *manifest_text(const struct manifest *manifest, size_t entry, const char *name);
 /* The flow that the entry serves; NULL: it serves a queue. */
 const char *manifest_flow(const struct manifest *manifest, size_t entry);
-/* How many modules a host of the entry carries; 0: it names none. */
+/* How many modules a host of the entry carries, by its first set; 0: it names none. */
 size_t manifest_modules(const struct manifest *manifest, size_t entry);
 /* Any entry with this action. */
 bool manifest_has(const struct manifest *manifest, const char *action);

@@ -124,7 +124,7 @@ static void put_fence(struct writer *writer, bool replaces)
     put_step(writer, "Insert, and disable what is replaced", "fence");
     if (replaces) {
         put_step(writer, "Deprecate the old workers", "deprecate");
-        put_step(writer, "Wait for them: repeat until no row is left", "wait");
+        put_step(writer, "Wait until none of them works", "wait");
     }
     if (replaces || manifest_has(writer->manifest, "add"))
         put_step(writer, "Deploy every new host, then confirm who stands by", "confirm_modules");
@@ -139,7 +139,7 @@ static void put_versions(struct writer *writer, bool adds, bool shares, bool ret
         put_step(writer, "Deprecate the retired functions' workers", "deprecate_retired");
         put_flow_step(writer, "Retire the old version", "retire", "retire", "the old slug");
     } else if (shares || manifest_has(writer->manifest, "keep-draining")) {
-        put_flow_step(writer, "Watch the old version drain", "drain", "keep-draining",
+        put_flow_step(writer, "Wait until the old version is drained", "drain", "keep-draining",
                       "the old concrete slug");
         buf_puts(writer->out,
                  shares ? "-- Once it is drained: the last block, then a manifest with the new "

@@ -1,4 +1,4 @@
--- Deprecate every row of the replaced functions, live or silent, working or standing
--- by: in a transaction of its own, after the fence has committed.
-select pgflow.deprecate_workers(array(
-  select function_name from pgflow.manifest_entries(:'deployment') where action = 'replace')) as deprecated;
+-- Deprecate the workers of the replaced functions that work, live or silent, and those of
+-- other code that stand by: in a transaction of its own, after the fence has committed.
+-- Hosts that stand by with the modules of the manifest stay.
+select pgflow.rollout_deprecate(:'deployment') as deprecated;

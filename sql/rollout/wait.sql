@@ -1,5 +1,3 @@
--- Wait until this answers no row: no worker of a replaced function is working, and no
+-- Wait: refused, with their names, while a worker of a replaced function works, or a
 -- started task is in the hands of one. Rows standing by may live: they claim nothing.
-select function_name, worker_id, host, pid, state, silent_for, started_tasks
-from pgflow.manifest_workers(:'deployment')
-where action = 'replace' and ((state = 'working' and not gone) or started_tasks > 0);
+select pgflow.rollout_wait(:'deployment');

@@ -99,13 +99,13 @@ def test_printed_sequence_runs_in_psql_and_status_follows_it(database, ctl, depl
     titles = [block.split(" ----")[0] for block in blocks]
     assert titles == [
         "1. Load the manifest", "2. Insert, and disable what is replaced", "3. Deprecate the old workers",
-        "4. Wait for them: repeat until no row is left", "5. Deploy every new host, then confirm who stands by",
+        "4. Wait until none of them works", "5. Deploy every new host, then confirm who stands by",
         "6. Set the final states", "7. Confirm the service", "8. Where it stands, at any time"]
 
-    def psql(number):
+    def psql(number, check=True):
         return subprocess.run(
-            ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-U", deployer, "-d", database.name], check=True,
-            input="-- ---- " + blocks[number - 1], text=True, capture_output=True).stdout
+            ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-U", deployer, "-d", database.name], check=check,
+            input="-- ---- " + blocks[number - 1], text=True, capture_output=True)
 
     assert status() == (1, ["load"])
     psql(1)
@@ -114,6 +114,7 @@ def test_printed_sequence_runs_in_psql_and_status_follows_it(database, ctl, depl
     assert status() == (1, ["deprecate"])
     psql(3)
     assert status() == (1, ["wait"])
+    assert psql(4, check=False).returncode == 3
     database.rows("select pgflow.mark_worker_stopped(worker_id) from pgflow.workers")
     assert status() == (1, ["deploy"])
     register(database, "q", "fn", [], NEW, standby=True)
@@ -124,6 +125,77 @@ def test_printed_sequence_runs_in_psql_and_status_follows_it(database, ctl, depl
     assert status() == (0, [])
     text = ctl("rollout", file, "status")
     assert text.returncode == 0 and "done" in text.stdout and "now" not in text.stdout
+
+
+def test_whole_sequence_ends_at_the_first_block_that_waits_and_goes_on_when_it_is_run_again(database, ctl, deployer, tmp_path):
+    deploy(database, "v1", "v", {"a": "q"})
+    register(database, "q", "fn", ["v1,a"], OLD)
+    file = write(tmp_path, [REPLACE])
+    text = run_ctl("rollout", file, "sql").stdout
+
+    def pipe():
+        done = subprocess.run(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-U", deployer, "-d", database.name], check=False,
+                              input=text, text=True, capture_output=True)
+        return done.returncode, done.stderr
+
+    first = pipe()
+    assert first[0] == 3 and 'waits at step "wait"' in first[1], first
+    database.rows("select pgflow.mark_worker_stopped(worker_id) from pgflow.workers")
+    second = pipe()
+    assert second[0] == 3 and 'waits at step "deploy"' in second[1], second
+    register(database, "q", "fn", [], NEW, standby=True)
+    third = pipe()
+    assert third[0] == 3 and 'waits at step "confirm"' in third[1], third
+    register(database, "q", "fn", ["v1,a"], NEW)
+    before = database.rows("select worker_id, deprecated_at, stopped_at from pgflow.workers order by 1")
+    assert pipe() == (0, "")
+    assert pipe() == (0, "")
+    assert database.rows("select worker_id, deprecated_at, stopped_at from pgflow.workers order by 1") == before
+    assert database.value("select enabled from pgflow.worker_functions") is True
+
+
+def test_abort_runs_its_stages_until_it_waits_and_goes_on_when_it_is_run_again(database, ctl, tmp_path):
+    deploy(database, "v1", "v", {"a": "q"})
+    register(database, "q", "fn", ["v1,a"], OLD)
+    file = write(tmp_path, [REPLACE])
+    database.rows("select pgflow.load_manifest(%s), pgflow.fence_manifest(%s)", file.read_text(), "June's first")
+    database.rows("select pgflow.mark_worker_stopped(worker_id) from pgflow.workers")
+    database.rows("select pgflow.apply_manifest(%s, true)", "June's first")
+    register(database, "q", "fn", ["v1,a"], NEW)
+
+    waits = ctl("rollout", file, "abort")
+    under_way = ctl("rollout", file, "status")
+    database.rows("select pgflow.mark_worker_stopped(worker_id) from pgflow.workers")
+    register(database, "q", "fn", [], OLD, standby=True)
+    done = ctl("rollout", file, "abort")
+    again = ctl("rollout", file, "abort", "--json")
+    status = ctl("rollout", file, "status")
+
+    assert waits.returncode == 1 and waits.stdout.split() [0] == "fenced" and "deprecated" in waits.stdout, waits.stdout
+    assert "is still working" in waits.stderr and "has no live worker that stands by with the code from before" in waits.stderr
+    assert under_way.returncode == 1 and under_way.stdout.startswith("aborting"), under_way.stdout
+    assert done.returncode == 0 and done.stdout.startswith("restored"), done.stderr
+    assert again.returncode == 0 and json.loads(again.stdout)["stage"] == "aborted", again.stdout
+    assert status.returncode == 1 and status.stdout.startswith("aborted"), status.stdout
+    assert database.value("select enabled from pgflow.worker_functions") is True
+
+
+def test_deployment_that_a_later_one_took_over_is_superseded_and_one_that_is_closed_is_not_done(database, ctl, tmp_path):
+    deploy(database, "v1", "v", {"a": "q"})
+    file = write(tmp_path, [REPLACE])
+    for name, entries in (("June's first", [REPLACE]), ("later", [{**REPLACE, "modules": [OLD]}])):
+        database.rows("select pgflow.load_manifest(%s), pgflow.fence_manifest(%s)",
+                      json.dumps({"deployment": name, "entries": entries}), name)
+        database.rows("select pgflow.apply_manifest(%s, true)", name)
+
+    status = ctl("rollout", file, "status")
+    closed = ctl("rollout", file, "close")
+    after = ctl("rollout", file, "status", "--json")
+
+    assert status.returncode == 0 and "superseded" in status.stdout, status.stdout
+    assert 'deployment "later" took over function "fn" at' in status.stdout
+    assert closed.returncode == 0 and closed.stdout == "closed\n", closed.stderr
+    assert after.returncode == 1 and json.loads(after.stdout)[0]["state"] == "closed", after.stdout
 
 
 def test_file_that_differs_is_to_be_loaded_before_the_deployment_begins_and_renamed_after(database, ctl, tmp_path):
@@ -152,11 +224,11 @@ def test_sequence_of_a_new_version_names_its_flows(tmp_path):
     result = run_ctl("rollout", file, "sql")
 
     assert result.returncode == 0, result.stderr
-    assert "fence_manifest('June''s first')" in result.stdout
+    assert "rollout_fence('June''s first')" in result.stdout
     assert result.stdout.count("activate_flow(") == 1 and "'v2')" in result.stdout
-    assert "drain_status('v1')" in result.stdout and "retire_flow('v1')" in result.stdout
+    assert "rollout_drained('v1')" in result.stdout and "retire_flow('v1')" in result.stdout
     assert ":'" not in result.stdout
-    assert "deprecate_workers" not in result.stdout
+    assert "rollout_deprecate" not in result.stdout
 
 
 def test_retire_is_refused_with_the_blockers_until_drained(database, ctl):

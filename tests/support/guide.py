@@ -53,6 +53,14 @@ class Guide:
             raise Refused(done.stderr.strip())
         return list(csv.DictReader(io.StringIO(done.stdout)))
 
+    def waits(self, block, **names):
+        """Why a block that waits is refused now; None: it is not."""
+        try:
+            self.run(block, **names)
+        except Refused as refused:
+            return str(refused)
+        return None
+
     def load(self, manifest):
         """Load a manifest, and speak of its deployment from now on."""
         self.set(deployment=manifest["deployment"])
@@ -61,9 +69,13 @@ class Guide:
     def now(self):
         """The step that the rollout is at, and what it waits for; None: all done."""
         for row in self.run("status"):
-            if row["state"] == "now":
+            if row["state"] not in ("done", "later"):
                 return row["name"], row["waits_for"]
         return None
+
+    def note(self, step):
+        """What the status notes at a step."""
+        return next(row["notes"] for row in self.run("status") if row["name"] == step)
 
 
 def entry(function, action, enabled, modules=(), start_mode="process", **serves):

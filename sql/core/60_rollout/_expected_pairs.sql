@@ -11,7 +11,7 @@ stable
 set search_path = ''
 as $$
   with entries as (
-    select * from pgflow.manifest_entries(_expected_pairs.deployment) as e where e.enabled
+    select * from pgflow._own_entries(pgflow._find_manifest(_expected_pairs.deployment)) as e where e.enabled
   ),
   queues as (
     select e.queue_name from entries e where e.queue_name is not null

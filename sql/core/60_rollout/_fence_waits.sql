@@ -1,9 +1,10 @@
 -- What the first half of a rollout still waits for, up to the final states, as
--- (step, line); a step without line is over. Once the final states are applied
--- nothing here waits any more, until it is fenced once more.
+-- (step, line); a step without line is over. It tells what is true now: a fence that
+-- somebody lifted by hand opens its step again. Once the final states are applied nothing
+-- here waits any more, until it is fenced once more.
 --
 -- 2 fence, 3 deprecate, 4 wait, 5 deploy, 6 apply
--- Callers: rollout_status.
+-- Callers: rollout_progress.
 create function pgflow._fence_waits(loaded pgflow.deployment_manifest)
 returns table (step int, line text)
 language sql
@@ -16,16 +17,34 @@ as $$
   replaced as (
     select * from workers w where w.action = 'replace'
   ),
-  lines (step, line) as (
-    select 2, format('select pgflow.fence_manifest(%L)', loaded.deployment) where loaded.fenced_at is null
-    union all
-    select 3, format('worker %s of function "%s" (%s, pid %s) is not deprecated', r.worker_id, r.function_name, r.host, r.pid)
+  -- Hosts that stand by with the right code may come before a fence that is repeated.
+  old as (
+    select *
     from replaced r
     where r.state <> 'stopped' and not r.deprecated and r.started_at < coalesce(loaded.fenced_at, 'infinity')
+      and not (r.state = 'standby' and coalesce(r.right_modules, false))
+  ),
+  lifted as (
+    select f.function_name
+    from pgflow._own_entries(loaded) as e
+    join pgflow.worker_functions f on f.function_name = e.function_name and f.enabled
+    where loaded.fenced_at is not null
+      and (e.action = 'replace' or (e.action = 'add' and exists (
+        select from jsonb_array_elements(loaded.before_fence -> 'functions') as b (was)
+        where b.was ->> 'functionName' = e.function_name and b.was -> 'existed' = 'false')))
+  ),
+  lines (step, line) as (
+    select 2, format('function "%s" is enabled: somebody lifted its fence', l.function_name) from lifted l
     union all
-    select 3, format('select pgflow.deprecate_workers(%L)', array_agg(distinct r.function_name))
-    from replaced r
-    where r.state <> 'stopped' and not r.deprecated and r.started_at < loaded.fenced_at
+    select 2, format('select pgflow.fence_manifest(%L)', loaded.deployment)
+    where loaded.fenced_at is null or exists (select from lifted)
+    union all
+    select 3, format('worker %s of function "%s" (%s, pid %s) is not deprecated', o.worker_id, o.function_name, o.host, o.pid)
+    from old o
+    union all
+    select 3, format('select pgflow.deprecate_workers(%L)', array_agg(distinct o.function_name))
+    from old o
+    where loaded.fenced_at is not null
     having count(*) > 0
     union all
     select 4, format('worker %s of function "%s" (%s, pid %s) is still working', r.worker_id, r.function_name, r.host, r.pid)
@@ -37,29 +56,18 @@ as $$
     from replaced r
     where r.started_tasks > 0
     union all
-    select 5, o.line from pgflow._workers_of_other_code(loaded) as o (line)
-    union all
-    select 5, format('stop those processes, then: select pgflow.deprecate_workers(%L)', array_agg(distinct r.function_name))
-    from replaced r
-    where r.state <> 'stopped' and not r.deprecated and r.right_modules is false
-    having count(*) > 0
-    union all
-    select 5, format('function "%s" has no live worker that stands by with the modules of the manifest', e.function_name)
-    from pgflow._manifest_entries(loaded.manifest) as e
-    where e.action in ('replace', 'add') and e.enabled and e.start_mode = 'process'
-      and not exists (
-        select from workers w
-        where w.function_name = e.function_name and w.live and w.right_modules is not false)
+    select 5, h.line from pgflow._missing_hosts(loaded) as h (line)
     union all
     select 6, u.line
     from (
       select pgflow._unready_functions(loaded)
       union all select pgflow._left_out_functions(loaded.manifest)
+      union all select pgflow._workers_of_other_code(loaded)
       union all select pgflow._work_left_behind(loaded.manifest)
       union all select format('select pgflow.apply_manifest(%L)', loaded.deployment)
     ) as u (line)
   )
   select l.step, l.line
   from lines l
-  where loaded.applied_at is null or loaded.applied_at < loaded.fenced_at
+  where pgflow._is_open(loaded)
 $$;

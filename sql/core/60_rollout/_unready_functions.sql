@@ -11,16 +11,6 @@ set search_path = ''
 as $$
   with entries as (
     select * from pgflow._manifest_entries(loaded.manifest)
-  ),
-  taken_over as (
-    select distinct on (e.function_name) e.function_name, d.deployment, d.fenced_at
-    from pgflow.deployment_manifest d
-    cross join lateral pgflow._manifest_entries(d.manifest) as n
-    join entries e on e.function_name = n.function_name
-    where d.deployment <> loaded.deployment
-      and d.fenced_at > loaded.fenced_at
-      and ('replace' in (e.action, n.action) or e.enabled <> n.enabled)
-    order by e.function_name, d.fenced_at desc
   )
   select case
       when f.function_name is null then format('function "%s" has no row yet', e.function_name)
@@ -34,7 +24,7 @@ as $$
     end
   from entries e
   left join pgflow.worker_functions f on f.function_name = e.function_name
-  left join taken_over t on t.function_name = e.function_name
+  left join pgflow._taken_over(loaded) as t on t.function_name = e.function_name
   where f.function_name is null
      or (e.action = 'replace' and loaded.fenced_at is null)
      or t.function_name is not null

@@ -7,6 +7,7 @@
 -- gaps               why not, as readable lines; a held pair is a missing one
 -- A flow of an added function is expected although no run of it exists yet; a flow
 -- that does not exist has no queues, and its entry answers as one row without queue.
+-- What a later deployment has taken over is that one's to cover.
 -- Locks: none. Errors: 42704 unknown deployment.
 -- Callers: operators, rollout_status.
 create function pgflow.manifest_coverage(deployment text)
@@ -16,7 +17,7 @@ stable
 set search_path = ''
 as $$
   with entries as (
-    select * from pgflow.manifest_entries(manifest_coverage.deployment) as e where e.enabled
+    select * from pgflow._own_entries(pgflow._find_manifest(manifest_coverage.deployment)) as e where e.enabled
   ),
   expected as materialized (
     select * from pgflow._expected_pairs(manifest_coverage.deployment)

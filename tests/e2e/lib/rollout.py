@@ -152,3 +152,32 @@ def flows_of_runs(path):
     for flow, _, run, _ in ran(path):
         flows[run].add(flow)
     return flows
+
+
+class Stubborn:
+    """An old host under a supervisor that always restarts, as Kubernetes does: killed again and again, whatever it
+    does, and started again at once with the old module. What it logged is kept."""
+
+    def __init__(self, start):
+        self.supervisor = Supervisor(start)
+
+    def churn(self, event, times=3):
+        """Wait until it stands by for this reason, kill it, and so on; it is left standing by."""
+        for _ in range(times):
+            host = self.supervisor.current()
+            host.log.wait(event)
+            host.log.wait("standby")
+            count = len(self.supervisor.programs)
+            host.kill()
+            self.supervisor.nth(count + 1)
+        self.supervisor.current().log.wait(event)
+
+    def pids(self):
+        return [program.pid for program in self.supervisor.programs]
+
+    def was_ready_after(self, number):
+        """Whether a start after the nth one served."""
+        return any(program.log.find("ready") for program in self.supervisor.programs[number:])
+
+    def end(self):
+        self.supervisor.end()

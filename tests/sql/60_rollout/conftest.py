@@ -21,7 +21,7 @@ class Worker:
         self.database, self.queue, self.function = database, queue, function
         self.pairs = "{" + ",".join(f'"({pair.replace("/", ",")})"' for pair in pairs) + "}"
         self.info = json.dumps(
-            {"host": "here", "pid": 7, "modules": [{"flow": b, "file": f"{b}.so", "buildId": b} for b in build_ids]})
+            {"host": "here", "pid": 7, "protocol": 2, "modules": [{"flow": b, "file": f"{b}.so", "buildId": b} for b in build_ids]})
         self.id = None
 
     def register(self, standby=False):
@@ -35,9 +35,13 @@ class Worker:
         return self._register(False, before)
 
     def _register(self, standby, predecessor):
-        return self.database.value(
+        answer = self.database.value(
             "select pgflow.register_worker(%s, %s, %s, %s::pgflow.task_pair[], %s::jsonb, %s, predecessor => %s)",
             self.id, self.queue, self.function, self.pairs, self.info, standby, predecessor)
+        # It stays live however slow the machine is.
+        self.database.rows("update pgflow.workers set last_heartbeat_at = clock_timestamp() + interval '1 hour' where worker_id = %s",
+                           self.id)
+        return answer
 
     def claim(self):
         """The claimed rows."""

@@ -52,16 +52,19 @@ def test_sequence_a_replaces_code_and_no_old_worker_claims_afterwards(database, 
     assert guide.run("deprecate") == [{"deprecated": "1"}]
     assert served.outcomes() == ["deprecated"]
 
-    waiting = guide.run("wait")
-    assert [(row["worker_id"], row["state"], row["started_tasks"]) for row in waiting] == [(served.id, "working", "1")]
+    waiting = guide.waits("wait")
+    assert f'rollout "A" waits at step "wait": worker {served.id} of function "fn" (here, pid 7) is still working' in waiting
+    assert f'worker {served.id} of function "fn" has 1 started task' in waiting
     assert guide.now()[0] == "wait"
     served.claimed = database.rows("select 'started' as outcome, run_id::text, step_slug, task_index, claim_no"
                                    " from pgflow.step_tasks where status = 'started'")
     assert served.finish() == ["completed"]
     served.stop()
-    assert guide.run("wait") == []
+    assert guide.waits("wait") is None
     assert guide.now() == ("deploy", 'function "fn" has no live worker that stands by with the modules of the manifest')
 
+    assert 'step "deploy": function "fn" has no live worker' in guide.waits("confirm_modules")
+    assert 'step "deploy": function "fn" has no live worker' in guide.waits("apply")
     new = database.worker("q", "fn", ["v1/a"], [NEW])
     assert new.register() == "disabled"
     assert new.register(standby=True) == "registered"
@@ -70,7 +73,8 @@ def test_sequence_a_replaces_code_and_no_old_worker_claims_afterwards(database, 
     assert guide.now() == ("apply", "select pgflow.apply_manifest('A')")
     assert guide.run("apply") == [{"function_name": "fn", "enabled": "t"}]
     assert guide.now()[0] == "confirm"
-    assert guide.run("confirm_coverage")[0]["gaps"] == 'queue "q" has no live worker'
+    assert 'queue "q" has no live worker' in guide.waits("confirm_coverage")
+    assert 'function "fn" has no live worker at work with the modules of the manifest' in guide.now()[1]
 
     assert new.go_on() == "registered"
     coverage = guide.run("confirm_coverage")
@@ -80,7 +84,7 @@ def test_sequence_a_replaces_code_and_no_old_worker_claims_afterwards(database, 
     assert new.work() == 1
 
 
-def test_old_process_that_its_supervisor_brought_back_is_shown_and_refused_until_deprecated(database, guide, served):
+def test_old_process_that_its_supervisor_brought_back_is_shown_and_never_works(database, guide, served):
     guide.load(manifest("A", A_ENTRY))
     guide.run("fence")
     guide.run("deprecate")
@@ -91,18 +95,20 @@ def test_old_process_that_its_supervisor_brought_back_is_shown_and_refused_until
     new = database.worker("q", "fn", ["v1/a"], [NEW])
     new.register(standby=True)
 
-    assert guide.run("wait") == []
+    assert guide.waits("wait") is None
     shown = {row["worker_id"]: row["right_modules"] for row in guide.run("confirm_modules")}
     assert shown == {again.id: "f", new.id: "t"}
-    assert "stop those processes, then: select pgflow.deprecate_workers('{fn}')" in guide.now()[1].splitlines()
-    with pytest.raises(Refused, match=again.id):
-        guide.run("apply")
-    guide.run("deprecate")
-    new.register(standby=True)
+    assert f"wrong_modules: worker {again.id}" in guide.note("deploy")
 
     assert guide.run("apply") == [{"function_name": "fn", "enabled": "t"}]
-    assert again.go_on() == "superseded"
+    assert again.go_on() == "wrong_modules"
+    assert database.worker("q", "fn", ["v1/a"], [OLD]).register() == "wrong_modules"
+    assert database.worker("q", "pgflow-host/q", ["v1/a"], [OLD]).register() == "not_in_manifest"
     assert new.go_on() == "registered"
+    elsewhere = database.worker("q", "fn", ["v1/a"], [OLD])
+    assert elsewhere.register(standby=True) == "registered"
+    assert guide.now() is None
+    assert f"wrong_modules: worker {elsewhere.id}" in guide.note("confirm")
 
 
 def test_silent_worker_is_not_waited_for_but_refused_unless_deprecated(database, guide, served):
@@ -110,10 +116,12 @@ def test_silent_worker_is_not_waited_for_but_refused_unless_deprecated(database,
     guide.run("fence")
     database.rows("update pgflow.workers set last_heartbeat_at = clock_timestamp() - interval '31 seconds'")
 
-    assert guide.run("wait") == []
+    assert 'step "deprecate"' in guide.waits("wait")
     with pytest.raises(Refused, match=served.id):
-        guide.run("apply")
+        guide.sql("select pgflow.apply_manifest('A', true)")
     guide.run("deprecate")
+    assert guide.waits("wait") is None
+    database.worker("q", "fn", ["v1/a"], [NEW]).register(standby=True)
     assert guide.run("apply") == [{"function_name": "fn", "enabled": "t"}]
     assert served.outcomes() == ["deprecated"]
 
@@ -126,9 +134,7 @@ def test_started_task_of_a_dead_worker_is_waited_for(database, guide, served):
     guide.run("deprecate")
     served.stop()
 
-    waiting = guide.run("wait")
-
-    assert [(row["worker_id"], row["state"], row["started_tasks"]) for row in waiting] == [(served.id, "stopped", "1")]
+    assert f'worker {served.id} of function "fn" has 1 started task' in guide.waits("wait")
 
 
 def test_pause_after_the_fence_holds_the_final_states_until_it_is_repaired_and_fenced_again(database, guide, served):
@@ -142,13 +148,15 @@ def test_pause_after_the_fence_holds_the_final_states_until_it_is_repaired_and_f
     database.start("w")
     assert other.outcomes() == ["unsupported"]
 
+    database.worker("q", "fn", ["v1/a"], [NEW]).register(standby=True)
     with pytest.raises(Refused, match='"stray" was paused by the guard'):
         guide.run("apply")
-    assert guide.now()[0] == "deploy"
+    assert guide.now()[0] == "apply"
     paused = guide.run("pauses")
     assert [(row["function_name"], row["queue_name"], row["worker_id"]) for row in paused] == [("stray", "q", other.id)]
     assert paused[0]["pairs"] == '[{"flowSlug": "w1", "stepSlug": "z"}]'
-    guide.run("fence")
+    assert 'was paused by the guard' in guide.waits("apply")
+    guide.run("refence")
 
     assert {row["function_name"] for row in guide.run("apply")} == {"fn", "stray"}
 
@@ -169,13 +177,12 @@ def test_sequence_b_switches_when_every_new_queue_is_covered_and_retires_when_dr
     assert guide.now()[0] == "apply"
     guide.run("apply")
     assert database.enabled() == {"fn": True, "fn2a": True, "fn2b": True}
-    assert 'flow "v2"' in guide.run("confirm_coverage")[-1]["gaps"]
+    assert 'flow "v2"' in guide.waits("confirm_coverage")
 
     database.deploy("v2", "v", ["a", "b<a"], mode="step")
     assert hosts["fn2a"].go_on() == "registered"
     assert hosts["fn2a"].offer("v2") == "waiting"
-    gaps = {row["queue_name"]: row["gaps"] for row in guide.run("confirm_coverage")}
-    assert gaps == {"q": "", "v2__a": "", "v2__b": 'queue "v2__b" has no live worker'}
+    assert 'queue "v2__b" has no live worker' in guide.waits("confirm_coverage")
     with pytest.raises(Refused, match='queue "v2__b" has no live worker'):
         guide.run("switch", flow="v2")
     assert database.start("v") == "v1"
@@ -185,7 +192,7 @@ def test_sequence_b_switches_when_every_new_queue_is_covered_and_retires_when_dr
     assert guide.run("switch", flow="v2")[0]["previous_flow_slug"] == "v1"
     assert database.start("v") == "v2"
     assert guide.now()[0] == "drain"
-    assert guide.run("drain", flow="v1")[0]["safe_to_retire"] == "f"
+    assert "2 started runs" in guide.waits("drain", flow="v1")
     guide.load(manifest("B2", entry("fn", "retire", False, flow="v1")))
     guide.run("fence")
     with pytest.raises(Refused, match='"fn" is the last on queue "q", which still has work: step "a" of flow "v1"'):
