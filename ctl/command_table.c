@@ -387,7 +387,8 @@ const struct command command_table[] = {
             "abort    takes it back, stage by stage, until it has to wait: run it again then\n"
             "close    says that nobody goes on with it; its fence must hold nothing\n"
             "\n"
-            "Forward nothing is done for you: every step is yours. See docs/operations/rollout.md.\n",
+            "Forward nothing is done for you: every step is yours. See "
+            "docs/operations/rollout.md.\n",
         .least = 2,
         .most = 2,
         .needs_database = true,

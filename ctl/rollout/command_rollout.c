@@ -183,8 +183,8 @@ static bool know_verb(const char *verb, struct error *error)
             return true;
     }
     const char *near = text_nearest(verb, verbs, VERBS);
-    return error_set(error, ERROR_USAGE, "rollout '%s': give check, sql, status, abort or close%s%s",
-                     verb,
+    return error_set(error, ERROR_USAGE,
+                     "rollout '%s': give check, sql, status, abort or close%s%s", verb,
                      near ? "; did you mean " : "", near ? near : "");
 }
 

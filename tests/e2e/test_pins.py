@@ -47,7 +47,7 @@ def test_host_with_other_modules_stands_by_and_every_window_names_it(database, h
         False, f"standing by: wrong_modules: {said}", "wrong_modules")
     text = scrape(old)
     assert text.value("pgflow_standby", reason="wrong_modules") == 1 and text.value("pgflow_standby", reason="disabled") == 0
-    assert text.value("pgflow_ready") == 0
+    assert text.value("pgflow_ready", queue=QUEUE) == 0
     doctor = ctl(database, "doctor").stdout
     assert f"wrong_modules: {said}" in doctor and "pgflowctl functions unpin main" in doctor, doctor
     assert "standing by: wrong_modules" in ctl(database, "workers").stdout

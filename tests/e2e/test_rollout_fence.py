@@ -102,8 +102,8 @@ class Replacement:
         self.guide.run("apply")
 
     def finish(self):
-        self.supervisors["main"].nth(4).log.wait("ready")
-        self.supervisors["mail"].nth(4).log.wait("ready")
+        self.supervisors["main"].nth(3).log.wait("ready")
+        self.supervisors["mail"].nth(3).log.wait("ready")
         carried(self.database, self.load)
         for program in (self.frozen, self.standing):
             program.signal(signal.SIGCONT)

@@ -164,13 +164,25 @@ class Stubborn:
     def churn(self, event, times=3):
         """Wait until it stands by for this reason, kill it, and so on; it is left standing by."""
         for _ in range(times):
-            host = self.supervisor.current()
-            host.log.wait(event)
-            host.log.wait("standby")
+            host = self._standing(event)
             count = len(self.supervisor.programs)
             host.kill()
             self.supervisor.nth(count + 1)
-        self.supervisor.current().log.wait(event)
+        self._standing(event)
+
+    def _standing(self, event):
+        """The host that stands by for this reason, after those that a deprecation ended."""
+        while True:
+            count = len(self.supervisor.programs)
+            host = self.supervisor.nth(count)
+            try:
+                host.log.wait(event)
+                host.log.wait("standby")
+                return host
+            except AssertionError:
+                if host.running():
+                    raise
+                self.supervisor.nth(count + 1)
 
     def pids(self):
         return [program.pid for program in self.supervisor.programs]

@@ -266,51 +266,26 @@ Test(calls, a_missing_schema_is_no_error)
     cr_assert(not(seen.version.is_installed));
 }
 
-static const char carries_a1[] = "{\"protocol\":2,\"modules\":[{\"buildId\":\"a1\"}]}";
-
-Test(calls, fence_tells_why_a_host_may_not_start)
+Test(calls, a_pin_is_told_by_the_fence_and_by_the_registration)
 {
-    CALL(db_worker_fence(fixture.db, "host/audit", "audit", carries_a1, on_fence, NULL));
+    static const char info[] = "{\"protocol\":2,\"modules\":[{\"buildId\":\"a1\"}]}";
+    struct db_registration registration = {
+        .worker_id = worker, .queue = "audit", .function = "pinned", .info = info};
+    CALL(db_worker_fence(fixture.db, "pinned", "audit", info, on_fence, NULL));
     cr_assert(eq(int, seen.fence, DB_FENCE_DISABLED));
-
-    CALL(db_track_worker_function(fixture.db, "host/audit", on_done, NULL));
-    CALL(db_worker_fence(fixture.db, "host/audit", "audit", carries_a1, on_fence, NULL));
+    CALL(db_track_worker_function(fixture.db, "pinned", on_done, NULL));
+    CALL(db_worker_fence(fixture.db, "pinned", "audit", info, on_fence, NULL));
     cr_assert(eq(int, seen.fence, DB_FENCE_NONE));
 
     free(fixture_admin(&fixture, "insert into pgflow.function_pins (function_name, deployment,"
-                                 " queue_name, module_sets) values ('host/audit', 'A',"
-                                 " 'audit', '[[\"b2\"]]')"));
-    CALL(db_worker_fence(fixture.db, "host/audit", "audit", carries_a1, on_fence, NULL));
+                                 " queue_name, module_sets) values ('pinned', 'A', 'audit',"
+                                 " '[[\"b2\"]]')"));
+    CALL(db_worker_fence(fixture.db, "pinned", "audit", info, on_fence, NULL));
     cr_assert(eq(int, seen.fence, DB_FENCE_WRONG_MODULES));
     cr_assert(ne(ptr, strstr(seen.fence_detail, "exactly b2"), NULL), "%s", seen.fence_detail);
-    CALL(db_worker_fence(fixture.db, "host/other", "audit", carries_a1, on_fence, NULL));
-    cr_assert(eq(int, seen.fence, DB_FENCE_DISABLED));
-    free(fixture_admin(&fixture, "select pgflow.track_worker_function('host/other', 'process')"));
-    CALL(db_worker_fence(fixture.db, "host/other", "audit", carries_a1, on_fence, NULL));
-    cr_assert(eq(int, seen.fence, DB_FENCE_NOT_IN_MANIFEST));
-
-    free(fixture_admin(&fixture, "select pgflow.disable_worker_functions(array['host/audit'])"));
-    CALL(db_worker_fence(fixture.db, "host/audit", "audit", carries_a1, on_fence, NULL));
-    cr_assert(eq(int, seen.fence, DB_FENCE_DISABLED));
-    free(fixture_admin(&fixture, "delete from pgflow.function_pins"));
-}
-
-Test(calls, registration_answers_the_words_of_a_pin)
-{
-    struct db_registration registration = {.worker_id = worker,
-                                           .queue = "audit",
-                                           .function = "host/audit",
-                                           .supported = supported,
-                                           .info = carries_a1};
-    deploy();
-    free(fixture_admin(&fixture, "insert into pgflow.function_pins (function_name, deployment,"
-                                 " queue_name, module_sets) values ('host/audit', 'A',"
-                                 " 'audit', '[[\"b2\"]]')"));
-
     CALL(db_register_worker(fixture.db, &registration, on_registered, NULL));
     cr_assert(eq(int, seen.registered, DB_REGISTER_WRONG_MODULES));
-
-    registration.function = "host/other";
+    registration.function = "other";
     CALL(db_register_worker(fixture.db, &registration, on_registered, NULL));
     cr_assert(eq(int, seen.registered, DB_REGISTER_NOT_IN_MANIFEST));
     free(fixture_admin(&fixture, "delete from pgflow.function_pins"));
