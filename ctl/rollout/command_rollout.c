@@ -139,7 +139,7 @@ static int close_deployment(struct invocation *invocation, const struct manifest
                             struct error *error)
 {
     static const char sql[] =
-        "select c.deployment, c.closed_at, c.closed_by from pgflow.close_manifest($1) c";
+        "select c.closed as deployment, c.closed_at, c.closed_by from pgflow.close_manifest($1) c";
     struct db_rows *rows = query_rows(invocation->db, sql, &manifest->deployment, 1, error);
     if (!rows)
         return FAILED;

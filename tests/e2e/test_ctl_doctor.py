@@ -286,7 +286,7 @@ def test_function_that_its_deployment_retired_is_no_news_and_one_that_it_fenced_
         database.rows("select pgflow.load_manifest(%s)", json.dumps({"deployment": name, "entries": [{
             "functionName": "fn", "serves": {"queue": "chain"}, "action": action, "enabled": enabled,
             "startMode": "process", "modules": ["0e3f"]}]}))
-        database.rows("select pgflow.fence_manifest(%s, true)", name)
+        database.rows("select pgflow.fence_deployment(%s, true)", name)
 
     begin("over", "retire", False)
     database.rows("select pgflow.apply_manifest('over')")

@@ -28,10 +28,13 @@ def deploy(database, flow, alias=None, routes=None):
 
 
 def register(database, queue, function, pairs, build_id, standby=False):
-    return database.value(
+    answer = database.value(
         "select pgflow.register_worker(gen_random_uuid(), %s, %s, %s::pgflow.task_pair[], %s, %s)", queue, function,
         "{" + ",".join(f'"({pair})"' for pair in pairs) + "}",
         json.dumps({"host": "here", "pid": 7, "modules": [{"flow": "v1", "buildId": build_id}]}), standby)
+    # They stay live however slow the machine is.
+    database.rows("update pgflow.workers set last_heartbeat_at = clock_timestamp() + interval '1 hour'")
+    return answer
 
 
 def write(tmp_path, entries, name="June's first"):
@@ -160,7 +163,7 @@ def test_abort_runs_its_stages_until_it_waits_and_goes_on_when_it_is_run_again(d
     file = write(tmp_path, [REPLACE])
     database.rows("select pgflow.load_manifest(%s), pgflow.fence_manifest(%s)", file.read_text(), "June's first")
     database.rows("select pgflow.mark_worker_stopped(worker_id) from pgflow.workers")
-    database.rows("select pgflow.apply_manifest(%s, true)", "June's first")
+    database.rows("select pgflow.apply_deployment(%s, true)", "June's first")
     register(database, "q", "fn", ["v1,a"], NEW)
 
     waits = ctl("rollout", file, "abort")
@@ -186,7 +189,7 @@ def test_deployment_that_a_later_one_took_over_is_superseded_and_one_that_is_clo
     for name, entries in (("June's first", [REPLACE]), ("later", [{**REPLACE, "modules": [OLD]}])):
         database.rows("select pgflow.load_manifest(%s), pgflow.fence_manifest(%s)",
                       json.dumps({"deployment": name, "entries": entries}), name)
-        database.rows("select pgflow.apply_manifest(%s, true)", name)
+        database.rows("select pgflow.apply_deployment(%s, true)", name)
 
     status = ctl("rollout", file, "status")
     closed = ctl("rollout", file, "close")

@@ -40,7 +40,7 @@ def test_new_version_waits_for_the_worker_of_its_last_queue_while_the_old_one_se
     assert guide.now() == (
         "deploy", f'function "{function(NEW_QUEUES[2])}" has no live worker that stands by with the modules of the manifest')
     assert "has no live worker that stands by" in guide.waits("apply")
-    guide.sql("select pgflow.apply_manifest('B', without_hosts => true)")
+    guide.sql("select pgflow.apply_deployment('B', without_hosts => true)")
     new.wait("activation_waits")
 
     declined = ctl(database, "activate", "staged", "staged_v2")

@@ -32,6 +32,7 @@ begin
     deprecated := deprecated + round;
     exit when round = 0;
   end loop;
+  perform pgflow._tell_hosts(names);
   return deprecated;
 end
 $$;

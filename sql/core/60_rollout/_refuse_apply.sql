@@ -27,7 +27,7 @@ begin
     perform pgflow._raise_manifest_problems(
       loaded.deployment, array(select * from pgflow._missing_hosts(loaded)),
       format('Start the hosts of the function with the new modules: they stand by. To apply without them: '
-             'select * from pgflow.apply_manifest(%L, without_hosts => true).', loaded.deployment));
+             'select * from pgflow.apply_deployment(%L, without_hosts => true).', loaded.deployment));
   end if;
 end
 $$;

@@ -18,6 +18,7 @@ begin
     -- What is not fenced was not touched before the apply.
     and (b.is_fenced or not pgflow._is_open(loaded))
     and (f.paused_at is null or f.paused_at < loaded.fenced_at);
+  perform pgflow._tell_hosts(array(select b.function_name from pgflow._way_back(loaded) as b));
 
   return array(
     select case when f.paused_at is not null then format('function "%s" stays paused by the guard', f.function_name)

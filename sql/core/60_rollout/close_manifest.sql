@@ -3,16 +3,19 @@
 -- Locks: the manifest's row.
 -- Errors: 42704 unknown deployment; 55000 its fence holds functions, or it is on its way back.
 -- Callers: operators (pgflowctl rollout close).
-create function pgflow.close_manifest(deployment text)
-returns pgflow.deployment_manifest
+create function pgflow.close_manifest(deployment text, out closed text, out closed_at timestamptz, out closed_by text)
 language plpgsql
 set search_path = ''
 as $$
+#variable_conflict use_column
 declare
-  loaded pgflow.deployment_manifest := pgflow._require_manifest(deployment);
+  loaded pgflow.deployment_manifest := pgflow._require_manifest(close_manifest.deployment);
 begin
   if loaded.closed_at is not null then
-    return loaded;
+    closed := loaded.deployment;
+    closed_at := loaded.closed_at;
+    closed_by := loaded.closed_by;
+    return;
   end if;
   perform pgflow._raise_problems(
     format('deployment "%s" cannot be closed', loaded.deployment), array(
@@ -26,7 +29,6 @@ begin
   update pgflow.deployment_manifest d
   set closed_at = clock_timestamp(), closed_by = session_user
   where d.deployment = loaded.deployment
-  returning d.* into loaded;
-  return loaded;
+  returning d.deployment, d.closed_at, d.closed_by into closed, closed_at, closed_by;
 end
 $$;

@@ -1,7 +1,7 @@
--- Step 6 of a rollout: apply_manifest, where that is still to be done; the states of its
+-- Step 6 of a rollout: apply_deployment, where that is still to be done; the states of its
 -- functions. Raises when it was applied and is not in force any more: somebody lifted a
 -- pin, or changed a final state.
--- Locks and errors: those of apply_manifest.
+-- Locks and errors: those of apply_deployment.
 -- Callers: operators (the guide).
 create function pgflow.rollout_apply(deployment text)
 returns table (function_name text, enabled boolean)
@@ -14,7 +14,7 @@ begin
     if not pgflow._is_open(pgflow._find_manifest(deployment)) then
       perform pgflow._require_step(deployment, 'apply');
     end if;
-    perform pgflow.apply_manifest(deployment, false);
+    perform pgflow.apply_deployment(deployment, false);
   end if;
   return query
   select f.function_name, f.enabled

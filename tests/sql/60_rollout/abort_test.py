@@ -251,7 +251,7 @@ def test_a_fence_that_somebody_lifts_by_hand_opens_its_step_again(database, guid
     served.stop()
     assert guide.now()[0] == "deploy"
 
-    guide.run("enable", function="fn")
+    database.rows("select pgflow.enable_worker_functions('{fn}', force => true)")
 
     assert guide.now()[0] == "fence" and 'function "fn" is enabled: somebody lifted its fence' in guide.now()[1]
     guide.run("fence")
@@ -268,7 +268,7 @@ def test_after_the_apply_status_tells_what_is_not_so_any_more(database, guide, s
     assert "was unpinned" in guide.waits("apply")
     fix = host(database, "f1")
     assert fix.register() == "registered"
-    database.rows("select pgflow.fence_manifest('A', true)")
+    database.rows("select pgflow.fence_deployment('A', true)")
     guide.run("deprecate")
     assert f"worker {fix.id} of function" in guide.waits("wait")
     fix.stop()

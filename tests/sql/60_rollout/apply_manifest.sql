@@ -43,7 +43,7 @@ returns text
 language plpgsql
 as $$
 begin
-  perform pgflow.apply_manifest('d', true);
+  perform pgflow.apply_deployment('d', true);
   return 'applied';
 exception when object_not_in_prerequisite_state then
   return sqlerrm;
@@ -96,8 +96,8 @@ select throws_ok($$ select pgflow.apply_manifest('d') $$, '55000', 'manifest "d"
 update pgflow.workers set info = '{"modules": [{"buildId": "b1"}, {"buildId": "b2"}]}' where worker_id = (select old from hosts);
 select lives_ok($$ select pgflow.apply_manifest('d') $$, 'with hosts that stand by it is applied');
 update pgflow.workers set last_heartbeat_at = clock_timestamp() - interval '20 seconds';
-select throws_ok($$ select pgflow.apply_manifest('d', false) $$, '55000', null, 'a host that is silent stands by for nobody');
-select lives_ok($$ select pgflow.apply_manifest('d', true) $$, 'without hosts it is a deliberate act');
+select throws_ok($$ select pgflow.apply_deployment('d', false) $$, '55000', null, 'a host that is silent stands by for nobody');
+select lives_ok($$ select pgflow.apply_deployment('d', true) $$, 'without hosts it is a deliberate act');
 delete from pgflow.workers;
 
 -- Final states
@@ -105,34 +105,34 @@ select results_eq($$ select * from pg_temp.states() $$,
   $$ values ('gone'::text, false, 'process'::text), ('keep', true, 'process'), ('new', true, 'process'), ('off', false, 'http'), ('old', true, 'process') $$,
   'the final states are those declared, whatever was enabled before');
 select isnt((select applied_at from pgflow.deployment_manifest), null, 'the time is noted');
-select results_eq($$ select * from pgflow.apply_manifest('d', true) order by function_name $$,
+select results_eq($$ select * from pgflow.apply_deployment('d', true) order by function_name $$,
   $$ select function_name, enabled from pg_temp.states() $$, 'they are returned');
 
 -- An http function, without modules
 select pgflow_test.put_worker('q3', 'off');
 update pgflow.workers set started_at = (select fenced_at - interval '1 second' from pgflow.deployment_manifest) where function_name = 'off';
-select throws_ok($$ select pgflow.apply_manifest('d', true) $$, '55000', null, 'a worker from before the fence is old code where no modules tell');
+select throws_ok($$ select pgflow.apply_deployment('d', true) $$, '55000', null, 'a worker from before the fence is old code where no modules tell');
 update pgflow.workers set started_at = clock_timestamp() where function_name = 'off';
-select lives_ok($$ select pgflow.apply_manifest('d', true) $$, 'one that came after is taken for new');
+select lives_ok($$ select pgflow.apply_deployment('d', true) $$, 'one that came after is taken for new');
 
 -- A guard after the fence
 update pgflow.worker_functions set enabled = false, paused_at = clock_timestamp(),
   pause_reason = '{"queue": "q4", "pairs": [{"flowSlug": "f", "stepSlug": "s"}]}' where function_name = 'keep';
-select throws_ok($$ select pgflow.apply_manifest('d', true) $$, '55000',
+select throws_ok($$ select pgflow.apply_deployment('d', true) $$, '55000',
   (select format('manifest "d" is refused: function "keep" was paused by the guard at %s, after the fence: [{"flowSlug": "f", "stepSlug": "s"}]', paused_at)
    from pgflow.worker_functions where function_name = 'keep'), 'refuses while a guard paused a function after the fence');
 update pgflow.worker_functions set paused_at = (select fenced_at - interval '1 second' from pgflow.deployment_manifest) where function_name = 'keep';
-select lives_ok($$ select pgflow.apply_manifest('d', true) $$, 'a pause from before the fence is history');
+select lives_ok($$ select pgflow.apply_deployment('d', true) $$, 'a pause from before the fence is history');
 select is((select pause_reason from pgflow.worker_functions where function_name = 'keep'), null, 'and cleared');
 
 -- The affected set, once more
 select pgflow_test.put_worker('q', 'stranger');
-select throws_ok($$ select pgflow.apply_manifest('d', true) $$, '55000',
+select throws_ok($$ select pgflow.apply_deployment('d', true) $$, '55000',
   'manifest "d" is refused: function "stranger" consumes queue "q" and is not in the manifest', 'a consumer that came since is named');
 update pgflow.deployment_manifest set fenced_at = null;
 update pgflow.worker_functions set enabled = false where function_name = 'stranger';
 update pgflow.workers set stopped_at = clock_timestamp() where function_name = 'stranger';
-select throws_ok($$ select pgflow.apply_manifest('d', true) $$, '55000',
+select throws_ok($$ select pgflow.apply_deployment('d', true) $$, '55000',
   'manifest "d" is refused: function "off" is to be replaced and was not fenced', 'a replaced function must have been fenced');
 
 
@@ -151,27 +151,27 @@ select pg_temp.load('A', 'replace', true);
 select pg_temp.load('B', 'replace', true);
 select pgflow.fence_manifest('A');
 select pgflow.fence_manifest('B');
-select throws_ok($$ select pgflow.apply_manifest('A', true) $$, '55000',
+select throws_ok($$ select pgflow.apply_deployment('A', true) $$, '55000',
   (select format('manifest "A" is refused: function "solo" belongs to deployment "B" since %s, after the fence of this one', fenced_at)
    from pgflow.deployment_manifest where deployment = 'B'), 'the end of one deployment does not lift the fence of a later one');
 select is((select enabled from pgflow.worker_functions where function_name = 'solo'), false, 'it holds');
 select matches(array_to_string(waits_for, e'\n'), 'belongs to deployment "B"', 'the status says so') from pgflow.rollout_status('A') where name = 'apply';
-select lives_ok($$ select pgflow.apply_manifest('B', true) $$, 'the later one ends');
+select lives_ok($$ select pgflow.apply_deployment('B', true) $$, 'the later one ends');
 select throws_like($$ select pgflow.fence_manifest('B') $$, 'manifest "B" is refused: its final states are set since %', 'a deployment that is applied is not fenced again by accident');
 select is((select enabled from pgflow.worker_functions where function_name = 'solo'), true, 'its hosts stay in service');
 select pgflow.fence_manifest('A');
-select pgflow.apply_manifest('A', true);
-select pgflow.fence_manifest('A', force => true);
+select pgflow.apply_deployment('A', true);
+select pgflow.fence_deployment('A', force => true);
 select is((select name from pgflow.rollout_status('A') where state = 'now'), 'deploy', 'a deployment that is fenced once more begins once more');
-select lives_ok($$ select pgflow.apply_manifest('A', true) $$, 'fenced once more, the first one may come back');
+select lives_ok($$ select pgflow.apply_deployment('A', true) $$, 'fenced once more, the first one may come back');
 select pg_temp.load('C', 'keep-draining', true);
 select pgflow.fence_manifest('C');
 select pg_temp.load('D', 'keep-draining', true);
 select pgflow.fence_manifest('D');
-select lives_ok($$ select pgflow.apply_manifest('C', true) $$, 'deployments that keep a function alike may overlap');
+select lives_ok($$ select pgflow.apply_deployment('C', true) $$, 'deployments that keep a function alike may overlap');
 select pg_temp.load('E', 'retire', false);
 select pgflow.fence_manifest('E');
-select throws_ok($$ select pgflow.apply_manifest('D', true) $$, '55000', null, 'an old manifest does not bring back what a later one retires');
+select throws_ok($$ select pgflow.apply_deployment('D', true) $$, '55000', null, 'an old manifest does not bring back what a later one retires');
 
 select * from finish();
 rollback;

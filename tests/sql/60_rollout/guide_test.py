@@ -118,7 +118,7 @@ def test_silent_worker_is_not_waited_for_but_refused_unless_deprecated(database,
 
     assert 'step "deprecate"' in guide.waits("wait")
     with pytest.raises(Refused, match=served.id):
-        guide.sql("select pgflow.apply_manifest('A', true)")
+        guide.sql("select pgflow.apply_deployment('A', true)")
     guide.run("deprecate")
     assert guide.waits("wait") is None
     database.worker("q", "fn", ["v1/a"], [NEW]).register(standby=True)

@@ -23,7 +23,7 @@ language plpgsql
 as $$
 begin
   perform pgflow.fence_manifest(deployment);
-  perform pgflow.apply_manifest(deployment, true);
+  perform pgflow.apply_deployment(deployment, true);
 end
 $$;
 
@@ -54,7 +54,7 @@ select is((select detail from pgflow.worker_fence('fn', 'q', '{"modules": [{"bui
   'in a line');
 
 -- The apply
-select pgflow.apply_manifest('A', true);
+select pgflow.apply_deployment('A', true);
 select is(pgflow._open_fence('fn'), null, 'the apply ends the fence');
 select results_eq($$ select * from pg_temp.pins() $$, $$ values ('fn'::text, 'A'::text, '[["a1"]]'::jsonb), ('new', 'A', null), ('web', 'A', null) $$,
   'what gives modules is pinned, the rest is named');
@@ -70,9 +70,9 @@ select pg_temp.load('C', pg_temp.entry('fn', 'keep-draining', '[["a1"], ["a2"]]'
 select pgflow.fence_manifest('C');
 select is((select reason from pgflow.worker_fence('fn', 'q', '{"modules": [{"buildId": "a2"}]}')), 'wrong_modules', 'another build is kept away');
 select is((select stands_by_for from pgflow.worker_fence('fn', 'q', '{"modules": [{"buildId": "a2"}]}')), 'C', 'and stands by for the open deployment');
-select pgflow.apply_manifest('C', true);
+select pgflow.apply_deployment('C', true);
 select is((select reason from pgflow.worker_fence('fn', 'q', '{"modules": [{"buildId": "a2"}]}')), null, 'until it is applied');
-select pgflow.apply_manifest('C', true);
+select pgflow.apply_deployment('C', true);
 select results_eq($$ select r.deployment from pgflow.function_pins p join pgflow.function_pins r on r.pin_id = p.replaced_pin where p.function_name = 'fn' and p.ended_at is null $$,
   $$ values ('B'::text) $$, 'applied again it still knows what was before it');
 select pgflow.unpin_worker_function('fn');

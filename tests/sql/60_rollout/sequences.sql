@@ -71,7 +71,7 @@ select pgflow.load_manifest('{"deployment": "B", "entries": [
 select pgflow.fence_manifest('B');
 select is((select enabled from pgflow.worker_functions where function_name = 'fn'), true, 'the old function stays enabled');
 select is((select bool_or(enabled) from pgflow.worker_functions where function_name like 'fn2_'), false, 'the new ones begin disabled');
-select pgflow.apply_manifest('B', true);
+select pgflow.apply_deployment('B', true);
 select pgflow.ensure_deployment(pgflow_test.deployment('v2', 'v', 'step', '{a,b<a}'));
 select pg_temp.register(11, 'v2__a', '{"(v2,a)"}', 'v2', function_name => 'fn2a');
 select is((select activation from pgflow.offer_activation('v2', pg_temp.host(11))), 'waiting', 'a worker is missing for one new queue');
