@@ -15,8 +15,8 @@ SIZES = [int(number) for number in os.environ.get("PGF_PLAN_RUNS", "400,5000").s
 RATIO = 1.5
 SLACK = 10  # of a whole call: a level more of an index here and there
 # What was queued or started and has ended keeps its place in the indexes of all that is queued or started, until a
-# vacuum. Looks for all of that read a page for so many ended tasks; claims and results read none.
-TASKS_A_PAGE = 100
+# vacuum. Looks for all of that, some of them three times a call, read a page for so many; claims and results read none.
+TASKS_A_PAGE = 50
 LOOKS_FOR_ALL = {"release_tasks_except", "queue_coverage", "missing_coverage", "queue_stats", "drain_status",
                  "drain_status, drained", "deletion_blockers", "retire_flow", "host_status", "draining_runs"}
 
