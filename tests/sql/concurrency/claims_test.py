@@ -143,6 +143,42 @@ def test_a_disable_waits_for_a_registration_and_the_next_one_is_refused(database
     assert register(host, "f", "fn", [("f", "a")]) is None
 
 
+def begin_rollout(sql):
+    """A deployment that is fenced and about to give function fn to other modules."""
+    deploy(sql, "f", {"a": []})
+    sql.run("select pgflow.track_worker_function('fn', 'process')")
+    sql.run("""select pgflow.load_manifest('{"deployment": "d", "entries": [{"functionName": "fn", "serves": {"queue": "f"},
+            "action": "replace", "enabled": true, "startMode": "process", "modules": ["0e3f"]}]}'), pgflow.fence_manifest('d')""")
+
+
+def test_a_registration_that_waits_for_an_apply_sees_its_pin(database, sql):
+    begin_rollout(sql)
+    operator, host = database.session(), database.session()
+    operator.run("begin")
+    operator.run("select pgflow.apply_deployment('d', without_hosts => true)")
+    late = Background(lambda: register(host, "f", "fn", [("f", "a")]))
+    database.wait_until_blocked(host.pid())
+
+    operator.run("commit")
+
+    assert late.result() is None
+
+
+def test_an_apply_that_waits_for_a_registration_sees_its_worker(database, sql):
+    begin_rollout(sql)
+    sql.run("select pgflow.enable_worker_function('fn')")
+    host, operator = database.session(), database.session()
+    host.run("begin")
+    assert register(host, "f", "fn", [("f", "a")])
+    apply = Background(lambda: operator.run("select pgflow.apply_deployment('d', without_hosts => true)"))
+    database.wait_until_blocked(operator.pid())
+
+    host.run("commit")
+
+    with pytest.raises(psycopg2.errors.ObjectNotInPrerequisiteState, match="is at work"):
+        apply.result()
+
+
 def test_two_first_registrations_on_two_queues_are_not_both_accepted(database, sql):
     deploy(sql, "f", {"a": []})
     sql.run("select pgflow.track_worker_function('fn', 'process')")
