@@ -70,7 +70,8 @@ def test_files_lie_where_debian_wants_them(unpacked):
     # Below usr/lib and perhaps a folder of the architecture, which the second one names.
     (library,) = sdk.rglob("libpgflow-testkit.a")
     assert sorted(path.relative_to(library.parent) for path in sdk.rglob("*.pc")) == [
-        pathlib.Path("pkgconfig/pgflow-sdk.pc"), pathlib.Path("pkgconfig/pgflow-testkit.pc")]
+        pathlib.Path("pkgconfig/pgflow-sdk.pc"), pathlib.Path("pkgconfig/pgflow-testkit.pc"),
+        pathlib.Path("pkgconfig/pgflow.pc")]
     outside = {path.name for path in (*host.iterdir(), *sdk.iterdir())} - {"DEBIAN", "etc", "usr"}
     assert outside == set()
 
