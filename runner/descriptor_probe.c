@@ -1,4 +1,5 @@
 #include "runner/descriptor_probe.h"
+#include "base/proc_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,16 +29,19 @@ enum probe_result probe_code(uintptr_t address)
 {
     enum probe_result result = PROBE_UNREADABLE;
     unsigned long long begin, end;
-    char line[512], mode[8];
+    char line[512];
     FILE *maps = fopen("/proc/self/maps", "re");
 
     if (maps == NULL)
         return PROBE_REFUSED;
     while (fgets(line, sizeof line, maps) != NULL) {
-        if (sscanf(line, "%llx-%llx %7s", &begin, &end, mode) != 3 || address < begin ||
-            address >= end)
+        const char *place = line;
+
+        if (!proc_take_number(&place, 16, &begin) || *place++ != '-' ||
+            !proc_take_number(&place, 16, &end) || address < begin || address >= end)
             continue;
-        if (strchr(mode, 'x') != NULL)
+        if (strncmp(place, " r-x", 4) == 0 || strncmp(place, " rwx", 4) == 0 ||
+            strncmp(place, " --x", 4) == 0)
             result = PROBE_OK;
         break;
     }

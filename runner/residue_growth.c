@@ -2,6 +2,7 @@
  * What a runtime makes when it is first used, and may keep: counted after the first task, and
  * compared from then on.
  */
+#include "base/proc_text.h"
 #include "runner/residue_parts.h"
 
 #include "wire/residue.h"
@@ -51,8 +52,7 @@ static bool is_ending(const char *thread)
 {
     char path[64];
     char text[512];
-    const char *end;
-    unsigned flags;
+    unsigned long long flags;
     size_t size;
     FILE *file;
 
@@ -63,9 +63,7 @@ static bool is_ending(const char *thread)
     size = fread(text, 1, sizeof text - 1, file);
     fclose(file);
     text[size] = '\0';
-    end = strrchr(text, ')'); /* the name before it may hold anything */
-    return end == NULL || sscanf(end, ") %*c %*d %*d %*d %*d %*d %u", &flags) != 1 ||
-           (flags & THREAD_ENDS) != 0;
+    return !proc_stat_number(text, 9, &flags) || (flags & THREAD_ENDS) != 0;
 }
 
 static long count_living_threads(void)

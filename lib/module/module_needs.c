@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const origins[] = {"$ORIGIN", "${ORIGIN}"};
@@ -54,10 +55,11 @@ static bool try_entry(const struct visit *visit, const char *entry, size_t size,
     size_t token = origin_size(entry, size);
     int folder = token > 0 ? (int)folder_size(visit->path) : 0;
     bool is_absolute = token == 0 && size > 0 && entry[0] == '/';
+    struct stat status;
 
     if (snprintf(path, PATH_MAX, "%.*s%.*s/%s", folder, visit->path, (int)(size - token),
                  entry + token, name) >= PATH_MAX ||
-        access(path, F_OK) != 0)
+        stat(path, &status) != 0)
         return false;
     return !is_absolute || !module_bytes_is_of_root(path);
 }
@@ -165,7 +167,9 @@ static bool read_library(struct search *search, const char *path, const char *na
  * runner, in the folder where it works or beside a file that is none. */
 static bool check_path(const char *name, struct error *error)
 {
-    if (name[0] == '/' && (access(name, F_OK) != 0 || module_bytes_is_of_root(name)))
+    struct stat status;
+
+    if (name[0] == '/' && (stat(name, &status) != 0 || module_bytes_is_of_root(name)))
         return true;
     return error_set(error, ERROR_CONFIG,
                      "needs '%s' by its path: give that library a SONAME (-Wl,-soname,%s), link "

@@ -191,8 +191,12 @@ void module_store_touch(const struct module_store *store, const char *path)
     size_t size = store->folder != NULL ? strlen(store->folder) : 0;
     char id[2 * ELF_BUILD_ID_BYTES + 1];
 
-    if (size == 0 || strncmp(path, store->folder, size) != 0 || path[size] != '/' ||
-        sscanf(path + size, "/%128[0-9a-f]", id) != 1)
+    if (size == 0 || strncmp(path, store->folder, size) != 0 || path[size] != '/')
         return;
+    size_t digits = strspn(path + size + 1, "0123456789abcdef");
+    if (digits == 0 || digits >= sizeof id)
+        return;
+    memcpy(id, path + size + 1, digits);
+    id[digits] = '\0';
     (void)!utimensat(store->fd, id, NULL, AT_SYMLINK_NOFOLLOW);
 }

@@ -2,6 +2,7 @@
  * Finds what handlers left behind; see orphans.h.
  */
 #include "module/orphans.h"
+#include "base/proc_text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -44,14 +45,21 @@ static bool visit_children_of(struct visit *visit, const char *thread)
 {
     char path[64];
     FILE *file;
-    int pid;
+    char *word = NULL;
+    size_t room = 0;
+    unsigned long long pid;
 
     snprintf(path, sizeof path, "/proc/self/task/%.16s/children", thread);
     file = fopen(path, "re");
     if (file == NULL)
         return errno != ENOENT;
-    while (fscanf(file, "%d", &pid) == 1)
-        visit->visit(visit, pid);
+    while (getdelim(&word, &room, ' ', file) > 0) {
+        const char *place = word;
+
+        if (proc_take_number(&place, 10, &pid))
+            visit->visit(visit, (pid_t)pid);
+    }
+    free(word);
     fclose(file);
     return true;
 }
@@ -61,13 +69,11 @@ static void visit_if_child(struct visit *visit, const char *name)
 {
     char path[64];
     char text[512];
-    const char *end;
-    int parent;
+    unsigned long long parent;
 
     snprintf(path, sizeof path, "/proc/%.16s/stat", name);
     read_proc(path, text, sizeof text);
-    end = strrchr(text, ')'); /* the name before it may hold anything */
-    if (end != NULL && sscanf(end, ") %*c %d", &parent) == 1 && parent == getpid())
+    if (proc_stat_number(text, 4, &parent) && (pid_t)parent == getpid())
         visit->visit(visit, (pid_t)strtol(name, NULL, 10));
 }
 
@@ -154,13 +160,17 @@ static bool is_within_memory(pid_t pid, size_t memory)
 {
     char path[64];
     char text[PROC_TEXT];
+    static const char limit[] = "Max address space";
     const char *line;
     unsigned long long hard;
 
     snprintf(path, sizeof path, "/proc/%d/limits", (int)pid);
     read_proc(path, text, sizeof text);
-    line = strstr(text, "Max address space");
-    return line != NULL && sscanf(line, "Max address space %*s %llu", &hard) == 1 && hard <= memory;
+    line = strstr(text, limit);
+    if (line == NULL)
+        return false;
+    line += sizeof limit - 1;
+    return proc_skip_word(&line) && proc_take_number(&line, 10, &hard) && hard <= memory;
 }
 
 /* A zombie has no limits any more, but bears the other mark; either way it only waits for us. */
