@@ -279,7 +279,11 @@ Test(calls, mixed_results_are_answered_by_item)
     CALL(db_finish_tasks(fixture.db, worker, items, 4, on_finish, NULL));
 
     cr_assert(eq(int, seen.finish[0].outcome, DB_FINISH_RETRYING));
-    cr_assert(eq(str, seen.detail, "it \"broke\" {a,b}"));
+    cr_assert(eq(str, seen.detail, "30")); /* seconds until it is tried again */
+    char *stored = fixture_admin(
+        &fixture, "select error_message from pgflow.step_tasks where status = 'queued'");
+    cr_assert(eq(str, stored, "it \"broke\" {a,b}"));
+    free(stored);
     cr_assert(eq(int, seen.finish[1].outcome, DB_FINISH_FAILED));
     cr_assert(eq(int, seen.finish[2].outcome, DB_FINISH_REFUSED));
     cr_assert(eq(int, seen.finish[3].outcome, DB_FINISH_COMPLETED));
