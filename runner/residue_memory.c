@@ -32,13 +32,20 @@ static size_t count_entries(void)
 static void note_environment(void)
 {
     size_t count = count_entries();
-    char **copies = calloc(count + 1, sizeof *copies);
 
-    for (size_t i = 0; copies != NULL && i < count; i++)
-        if ((copies[i] = strdup(environ[i])) == NULL)
-            return;
-    before.entries = copies;
-    before.entry_count = count;
+    before.entries = calloc(count + 1, sizeof *before.entries);
+    before.entry_count = 0;
+    while (before.entries != NULL && before.entry_count < count &&
+           (before.entries[before.entry_count] = strdup(environ[before.entry_count])) != NULL)
+        before.entry_count++;
+    if (before.entry_count == count)
+        return;
+    /* No memory for the whole of it: nothing to compare with. */
+    for (size_t i = 0; before.entries != NULL && i < before.entry_count; i++)
+        free(before.entries[i]);
+    free(before.entries);
+    before.entries = NULL;
+    before.entry_count = 0;
 }
 
 static bool has_entry(const char *entry)

@@ -109,7 +109,7 @@ struct runner {
     int64_t exit_status;      /* from the kernel, once EXITED */
     int exit_signal;
     bool out_of_memory; /* struct result_death */
-    uint32_t residue; /* what a task left in it (wire/residue.h): it runs no further one */
+    uint32_t residue;   /* what a task left in it (wire/residue.h): it runs no further one */
     bool ready_came;
     bool awaits_stop;     /* a stop signal ended it: is the host about to be told as well? */
     bool output_unheard;  /* output was read after its answers were */

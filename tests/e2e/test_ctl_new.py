@@ -120,13 +120,13 @@ def test_second_version_takes_the_alias_over_beside_the_first(made, database, ho
 
 RUST_FLOW = """
 mod pgflow;
-use pgflow::{queue_mode, Call, Module, Names, Options, Outcome, Step, END};
+use pgflow::{queue_mode, Call, Module, Names, Options, Outcome, Step};
 
 fn give(call: &Call) -> Outcome {
     Ok(call.input().to_string())
 }
 
-static AFTER: Names<2> = Names([text!("first"), END]);
+static AFTER: Names<1> = Names::of([text!("first")]);
 static FOUR: Options = Options::new().max_attempts(4);
 static FIVE: Options = Options::new().max_attempts(5).base_delay_s(7).timeout_s(9).start_delay_s(11);
 static STEPS: [Step; 2] = [

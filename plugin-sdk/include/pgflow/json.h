@@ -7,8 +7,8 @@
  *   - one value and nothing behind it; RFC 8259; UTF-8; no \u0000; surrogates in pairs; at most
  *     PGF_JSON_DEPTH levels; no key twice in one object. So what it takes PostgreSQL takes.
  *   - an integer of more than 15 digits, and a number that no double holds (1e400, 1e-400), stays
- *     as it was written: its item is cJSON_Raw and prints unchanged. pgf_json_int64() and pgf_json_uint64()
- *     read both kinds. Fractions are doubles, of which cJSON prints 15 to 17 digits.
+ *     as it was written: its item is cJSON_Raw and prints unchanged. pgf_json_int64() and
+ * pgf_json_uint64() read both kinds. Fractions are doubles, of which cJSON prints 15 to 17 digits.
  *
  * The trees are ordinary ones of cJSON: use its functions, and cJSON_Delete() what you were given.
  * Texts are borrowed, and nothing here keeps state; messages never quote the JSON. */

@@ -216,9 +216,9 @@ Test(commands, run_shows_steps_and_output)
     assert_says("\"status\": \"completed\"");
 }
 
-Test(commands, an_unknown_run_is_a_wrong_argument)
+Test(commands, an_unknown_run_is_an_answer_and_a_malformed_id_a_wrong_argument)
 {
-    cr_assert(eq(int, ctl("run 33333333-3333-4333-8333-333333333333"), ERROR_USAGE));
+    cr_assert(eq(int, ctl("run 33333333-3333-4333-8333-333333333333"), ERROR_ANSWER_NO));
     assert_says("there is no run");
     cr_assert(eq(int, ctl("run seven"), ERROR_USAGE));
 }

@@ -103,7 +103,8 @@ Test(module, other_abi_is_refused_with_both_versions)
     expect_refused(in_plugins("wrong_major"), "abi_major");
     cr_assert(strstr(fixture_error.text, "2") != NULL && strstr(fixture_error.text, "1") != NULL);
     expect_refused(in_plugins("needs_minor"), "needs_minor");
-    cr_assert(strstr(fixture_error.text, "1.99") != NULL && strstr(fixture_error.text, "1.1") != NULL);
+    cr_assert(strstr(fixture_error.text, "1.99") != NULL &&
+              strstr(fixture_error.text, "1.1") != NULL);
 }
 
 Test(module, malformed_descriptor_is_refused_by_its_field)
