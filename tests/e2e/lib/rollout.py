@@ -180,7 +180,7 @@ class Stubborn:
                 host.log.wait("standby")
                 return host
             except AssertionError:
-                if host.running():
+                if host.running() and not host.log.find("stopped"):  # it says so, and ends a moment later
                     raise
                 self.supervisor.nth(count + 1)
 
