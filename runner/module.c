@@ -55,7 +55,8 @@ static bool name_descriptor(char name[DESCRIPTOR_NAME], int fd, struct error *er
 /* The loader's own name stays allocated: it is the loader's. */
 static void go_by(void *library, const char *path)
 {
-    static char *names_of_loader[1 + RUNNER_LIBRARIES];
+    /* volatile, for nothing reads it: else the compiler leaves it out, and the names are lost. */
+    static char *volatile names_of_loader[1 + RUNNER_LIBRARIES];
     static size_t count;
     struct link_map *map;
     char *name = strdup(path);
