@@ -61,10 +61,11 @@ def test_what_run_a_left_for_good_ends_the_runner_before_run_b(shared_database, 
 
 @pytest.mark.skipif(SANITIZED, reason="a sanitizer's own threads and handlers")
 def test_module_that_may_grow_keeps_its_runner(shared_database, shared_hosts):
-    shared_hosts.start("--concurrency", "1", queue="leaks_grow", plugins=["leaks_grow"])
+    grows = shared_hosts.start("--concurrency", "1", queue="leaks_grow", plugins=["leaks_grow"])
     pids = set()
     for _ in range(3):
         run = shared_database.start_flow("leaks_grow", {"what": "as_a_runtime"})
         shared_database.wait_run(run)
         pids.add(shared_database.task(run, "leave").output["pid"])
+    grows.stop()  # and with it what its handlers left running
     assert len(pids) == 1
