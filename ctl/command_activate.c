@@ -1,5 +1,5 @@
 /*
- * pgflowctl activate ALIAS FLOW: the operator's door of a switch.
+ * pgflowctl activate ALIAS FLOW: how an operator switches an alias.
  */
 #include "ctl/command.h"
 #include "ctl/json_output.h"

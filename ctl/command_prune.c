@@ -1,6 +1,6 @@
 /*
  * pgflowctl prune: deletes runs that ended long ago, batch by batch, so that no
- * transaction and no lock is held for long.
+ * transaction and no lock lasts long.
  */
 #include "ctl/command.h"
 #include "ctl/query.h"
@@ -30,7 +30,7 @@ static bool ask_number(struct invocation *invocation, const char *sql, const cha
 }
 
 /* Until a batch was not full: what ends meanwhile is younger than the age. A run
- * that somebody holds locked is passed over, and waits for the next call. */
+ * that another transaction has locked is skipped, and waits for the next call. */
 static bool prune(struct invocation *invocation, const char *age, int batch, int64_t *pruned,
                   struct error *error)
 {

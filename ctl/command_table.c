@@ -207,7 +207,7 @@ const struct command command_table[] = {
         .help = "enable     lets workers of the functions start; clears a pause. Refused (exit 1)\n"
                 "           while an open deployment has fenced one of them\n"
                 "disable    stops them and keeps them from starting\n"
-                "deprecate  tells their live workers to finish what they hold and end. Refused\n"
+                "deprecate  tells their live workers to finish their tasks and end. Refused\n"
                 "           (exit 1) while one is enabled: its old code would come back\n"
                 "unpin      lets any modules serve, not only those of the applied manifest:\n"
                 "           for a hot fix, until the next manifest is applied\n"

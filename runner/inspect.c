@@ -64,7 +64,7 @@ static bool print_descriptor(int fd, const struct descriptor *descriptor, struct
 }
 
 /* What whoever started us left open. */
-static void close_strays(const struct runner_options *options, int out)
+static void close_leftovers(const struct runner_options *options, int out)
 {
     int first = runner_first_fd(options);
 
@@ -81,7 +81,7 @@ int inspect_module(const struct runner_options *options)
     bool ok = out >= 0 && sandbox_enter(options, out + 1, &error);
 
     if (ok) {
-        close_strays(options, out);
+        close_leftovers(options, out);
         descriptor = module_load(options, &error);
     }
     ok = descriptor != NULL && print_descriptor(out, descriptor, &error);

@@ -13,7 +13,7 @@
 #include "runner/call.h"
 #include "runner/crash_note.h"
 #include "runner/module.h"
-#include "runner/output_mark.h"
+#include "runner/output_marker.h"
 #include "runner/residue.h"
 #include "runner/sandbox.h"
 
@@ -166,7 +166,7 @@ static void put_result(struct server *server, struct outgoing *out, uint64_t num
     struct frame_result *result = &out->result;
     bool keeps_output = result->status == PGF_OK && !call->over_limit && buf_ok(&call->output);
 
-    result->flags = output_mark_end(number) | server->residue << FRAME_RESULT_RESIDUE_SHIFT;
+    result->flags = output_marker_end(number) | server->residue << FRAME_RESULT_RESIDUE_SHIFT;
     if (call->over_limit)
         result->flags |= FRAME_RESULT_OVER_LIMIT;
     else if (!buf_ok(&call->output))
@@ -185,7 +185,7 @@ static void put_result(struct server *server, struct outgoing *out, uint64_t num
     put_part(out, call->error, (size_t)result->error_size + 1);
 }
 
-/* STARTED was sent. Was the task taken back before the host could see that? */
+/* STARTED was sent. Was the task recalled before the host could see that? */
 static bool is_skipped(const struct server *server, uint64_t number)
 {
     atomic_thread_fence(memory_order_seq_cst);
@@ -207,7 +207,7 @@ static void run_task(struct server *server, const struct frame *frame, struct ou
     call_begin(&server->call, frame->number, &task, input, flow_input);
     server->call.abi.step_slug = (pgf_str){.ptr = step->slug, .len = strlen(step->slug)};
     server->running = frame->number;
-    output_mark_begin();
+    output_marker_begin();
     residue_begin();
     begin = now_us();
     out->result = (struct frame_result){.status = step->run(server->state, &server->call.abi)};
@@ -296,7 +296,7 @@ static bool start_server(struct server *server, struct error *error)
 {
     struct frame_ready ready = {.abi_minor = PGF_ABI_MINOR};
 
-    if (!map_page(server, error) || !output_mark_init(server->page, error))
+    if (!map_page(server, error) || !output_marker_init(server->page, error))
         return false;
     address_space_open();
     if (!crash_note_install(RUNNER_FD_SOCKET, error) || !start_module(server, error))

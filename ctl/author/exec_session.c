@@ -197,7 +197,7 @@ static void on_done(void *context, struct pool_task *task, const struct pool_res
     struct exec_report *report = session->report;
     (void)task;
     if (result->outcome == POOL_RETURNED) {
-        finish(session); /* the module is held: on_module_state says why */
+        finish(session); /* the module is suspended: on_module_state says why */
         return;
     }
     keep_end(report, result);
@@ -251,7 +251,7 @@ static void on_event(void *context, const struct pool_event *event)
         memory->ready = resident_kib(event->pid, &memory->peak);
     if (strcmp(event->name, "output_dropped") == 0)
         put_note(&session->report->dropped, event->text);
-    /* Each kind is told once; with it a hint that the calls are not all of one process. */
+    /* Each kind is reported once; with it a hint that the calls are not all of one process. */
     if (strcmp(event->name, "runner_recycled") == 0 && event->level == PGF_LOG_WARN)
         put_note(&session->report->left, event->text);
 }

@@ -106,20 +106,20 @@ static void run_check(struct doctor *doctor, const struct doctor_check *check, c
                              : NULL);
         return;
     }
-    size_t told[DOCTOR_LEVELS] = {0};
+    size_t shown[DOCTOR_LEVELS] = {0};
     for (size_t i = 0; i < db_rows_count(rows); i++) {
         enum doctor_level level = level_of(db_rows_text(rows, i, 0));
         fine = fine && level == DOCTOR_NOTE;
-        if (told[level]++ < ALIKE || doctor->all || doctor->json)
+        if (shown[level]++ < ALIKE || doctor->all || doctor->json)
             doctor_report(doctor, check->name, level, db_rows_text(rows, i, 1),
                           db_rows_text(rows, i, 2));
         else
             doctor->counts[level]++;
     }
     for (size_t level = 0; level < DOCTOR_LEVELS && !doctor->all && !doctor->json; level++)
-        if (told[level] > ALIKE)
+        if (shown[level] > ALIKE)
             printf("%*s... and %zu more of %s; pgflowctl doctor --all shows them\n", INDENT, "",
-                   told[level] - ALIKE, check->name);
+                   shown[level] - ALIKE, check->name);
     if (fine)
         doctor_report(doctor, check->name, DOCTOR_OK, check->fine, NULL);
     db_rows_destroy(rows);

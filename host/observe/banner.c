@@ -88,7 +88,7 @@ static void show_pretty_flow(const struct banner_flow *flow)
     buf_printf(&text, "    database   %s\n", flow->compilation);
     put_activation(&text, flow);
     buf_printf(&text, "    steps      %s%s\n", flow->steps_here,
-               flow->held ? "  HELD: its runner does not start" : "");
+               flow->suspended ? "  SUSPENDED: its runner does not start" : "");
     if (flow->steps_elsewhere[0] != '\0')
         buf_printf(&text, "    elsewhere  %s\n", flow->steps_elsewhere);
     buf_printf(&text, "    routing    %s\n", flow->queue_mode);
@@ -111,7 +111,7 @@ void banner_show_flow(const struct banner_flow *flow)
         LOG_FIELD_TEXT("active_flow", flow->active_flow),
         LOG_FIELD_TEXT("queue_mode", flow->queue_mode), LOG_FIELD_TEXT("steps", flow->steps_here),
         LOG_FIELD_TEXT("steps_elsewhere", flow->steps_elsewhere),
-        LOG_FIELD_BOOL("held", flow->held), LOG_FIELD_TEXT("file", flow->file),
+        LOG_FIELD_BOOL("held", flow->suspended), LOG_FIELD_TEXT("file", flow->file),
         LOG_FIELD_TEXT("build_id", flow->build_id), LOG_FIELD_TEXT("sha256", flow->sha256));
 }
 

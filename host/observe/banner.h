@@ -23,7 +23,7 @@ struct banner_flow {
     const char *compilation; /* compiled, verified, recompiled */
     const char *activation;  /* activated, active, inactive, waiting, superseded */
     bool operator_switches;  /* the newest given of its alias, not active, and not offered */
-    bool held;               /* its runner did not start */
+    bool suspended;          /* its runner did not start */
     const char *queue_mode;
     const char *steps_here, *steps_elsewhere; /* comma-separated */
     const char *file, *build_id, *sha256;

@@ -25,7 +25,7 @@ enum metrics_outcome {
     METRICS_AGAIN,    /* recorded before: the first answer was lost */
     METRICS_LATE,     /* given to somebody else meanwhile */
     METRICS_GONE,     /* its run was deleted */
-    METRICS_RELEASED, /* given back, uncounted */
+    METRICS_RELEASED, /* released to the queue, attempt not counted */
     METRICS_DROPPED,  /* its run ended meanwhile: nothing to report */
     METRICS_OUTCOMES
 };

@@ -1,6 +1,6 @@
 /*
  * The pool as the worker sees it: tasks in, callbacks out, and its own life. The
- * decisions are in pool_dispatch.c and pool_hold.c.
+ * decisions are in pool_dispatch.c and pool_suspend.c.
  *
  * What must not happen inside a pool_ function (callbacks) waits for the
  * `deferred` timer, which rings in the next turn of the loop.
@@ -64,16 +64,16 @@ static void announce_modules(struct pool *pool)
 {
     for (uint32_t i = 0; i < pool->module_count; i++) {
         struct pool_module *module = pool->modules[i];
-        bool held = module->standing == MODULE_HELD;
+        bool suspended = module->standing == MODULE_SUSPENDED;
 
         if (!module->announce)
             continue;
         module->announce = false;
-        pool->config.callbacks.on_module_state(pool->config.context, module,
-                                               held ? POOL_MODULE_HELD : POOL_MODULE_READY,
-                                               !held                         ? NULL
-                                               : module->held_reason == NULL ? ""
-                                                                             : module->held_reason);
+        pool->config.callbacks.on_module_state(
+            pool->config.context, module, suspended ? POOL_MODULE_SUSPENDED : POOL_MODULE_READY,
+            !suspended                       ? NULL
+            : module->suspend_reason == NULL ? ""
+                                             : module->suspend_reason);
     }
 }
 
@@ -125,7 +125,7 @@ static bool copy_config(struct pool *pool, const struct pool_config *config, str
 static void free_pool(struct pool *pool)
 {
     for (uint32_t i = 0; i < pool->module_count; i++) {
-        free(pool->modules[i]->held_reason);
+        free(pool->modules[i]->suspend_reason);
         free(pool->modules[i]->flow);
         free(pool->modules[i]);
     }
@@ -198,7 +198,7 @@ void pool_warm(struct pool_module *module)
 {
     struct error error;
 
-    if (module->standing == MODULE_HELD || module_has_ready_runner(module)) {
+    if (module->standing == MODULE_SUSPENDED || module_has_ready_runner(module)) {
         module->announce = true;
         pool_defer(module->pool);
         return;
@@ -220,7 +220,7 @@ void pool_submit(struct pool *pool, struct pool_task *task)
     pool->task_count++;
     pool_enqueue(pool, task, false);
     /* What else comes in this turn of the loop may go to the same runner. */
-    if (task->module->quick >= LIMIT_QUICK_IN_A_ROW)
+    if (task->module->short_tasks >= LIMIT_SHORT_TASKS_IN_A_ROW)
         pool_defer(pool);
     else
         pool_dispatch(pool);

@@ -1,7 +1,7 @@
 /*
  * The runners of all modules of one host: starts them on demand, hands out
  * tasks, watches deadlines, finds who is to blame when one dies, replaces it,
- * and holds a module that cannot start.
+ * and suspends a module that cannot start.
  *
  * Data flow: pool_submit() puts a task of the caller's on the queue of its
  * module. It goes to an idle runner; else, while fewer than `concurrency` are
@@ -94,7 +94,7 @@ struct pool_task {
     bool timed_out;
 };
 
-enum pool_module_state { POOL_MODULE_READY, POOL_MODULE_HELD };
+enum pool_module_state { POOL_MODULE_READY, POOL_MODULE_SUSPENDED };
 
 enum pool_stream {
     POOL_STDOUT,
@@ -105,7 +105,7 @@ enum pool_stream {
 /* One line that a module printed or logged, without its newline, cleaned. */
 struct pool_line {
     struct pool_module *module;
-    const struct pool_task *task; /* NULL: outside of any task (init, a stray thread) */
+    const struct pool_task *task; /* NULL: outside of any task (init, a thread of its own) */
     pid_t pid;
     enum pool_stream stream;
     int level;        /* POOL_LOG: PGF_LOG_DEBUG to PGF_LOG_ERROR; else PGF_LOG_INFO */
@@ -130,7 +130,7 @@ struct pool_callbacks {
     void (*on_started)(void *context, struct pool_task *task);
     /* Exactly once for each submitted task; the task is the caller's again. */
     void (*on_done)(void *context, struct pool_task *task, const struct pool_result *result);
-    /* The answer to pool_warm, then each change. `reason` (held): for people. */
+    /* The answer to pool_warm, then each change. `reason` (suspended): for people. */
     void (*on_module_state)(void *context, struct pool_module *module, enum pool_module_state state,
                             const char *reason);
     void (*on_line)(void *context, const struct pool_line *line);    /* may be NULL */
@@ -160,7 +160,7 @@ struct pool_config {
     uint32_t ready_timeout_ms;        /* 10000: from spawn to READY, from TASK to STARTED */
     uint32_t grace_ms;                /* 2000: from the cooperative cancel to SIGKILL */
     const uint32_t *hold_schedule_ms; /* 1000, 5000, 30000, 60000, the last repeats; 0 ends
-                                         it, and alone holds for good */
+                                         it, and alone suspends it for good */
 };
 
 /* Becomes the subreaper of the host's orphans and ignores SIGPIPE. Everything
@@ -178,7 +178,7 @@ const char *pool_module_flow(const struct pool_module *module);
  * module is ready already. At startup, before the worker is registered. */
 void pool_warm(struct pool_module *module);
 
-/* Queues a task; may be more than `concurrency` (prefetch). A task of a held
+/* Queues a task; may be more than `concurrency` (prefetch). A task of a suspended
  * module comes back as POOL_RETURNED. */
 void pool_submit(struct pool *pool, struct pool_task *task);
 
@@ -231,7 +231,7 @@ struct pool_gauges {
 struct pool_gauges pool_gauges(const struct pool *pool);
 
 /* Ends every runner (STOP to idle ones so that fini runs, SIGKILL after the
- * grace; pool_kill_all for busy ones first, if there are any), gives back every
+ * grace; pool_kill_all for busy ones first, if there are any), frees every
  * task by on_done, closes every handle, frees the pool and its modules, then
  * calls `on_closed` as the last thing. Nothing of the pool is used after this
  * call but what its callbacks hand over. */

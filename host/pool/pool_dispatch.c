@@ -1,6 +1,6 @@
 /*
  * Which task goes to which runner. Decided anew after each change: a task came,
- * a runner got ready or idle, one died, a module was held or freed.
+ * a runner got ready or idle, one died, a module was suspended or resumed.
  *
  * The oldest task that can be placed goes first, whichever module it belongs to;
  * so a busy module cannot starve another one.
@@ -119,11 +119,11 @@ static void prefetch(struct pool *pool)
  * them. Few tasks are spread as ever, and one that waits behind a handler which takes its time
  * after all moves on: pool_rebalance().
  */
-uint32_t module_bundle(const struct pool_module *module, uint32_t queued)
+uint32_t module_batch_size(const struct pool_module *module, uint32_t queued)
 {
     uint32_t share = queued / 4;
 
-    if (module->quick < LIMIT_QUICK_IN_A_ROW || share < 2)
+    if (module->short_tasks < LIMIT_SHORT_TASKS_IN_A_ROW || share < 2)
         return 1;
     return share < CANCEL_PAGE_SLOTS ? share : CANCEL_PAGE_SLOTS;
 }
@@ -131,7 +131,7 @@ uint32_t module_bundle(const struct pool_module *module, uint32_t queued)
 static void serve_idle(struct pool_module *module)
 {
     struct runner *runner = module->runners[RUNNER_IDLE].first;
-    uint32_t tasks = module_bundle(module, module->queue.count);
+    uint32_t tasks = module_batch_size(module, module->queue.count);
 
     runner_send_task(runner, take_first(module));
     while (--tasks > 0 && runner_can_prefetch(runner, module->queue.first))
@@ -142,7 +142,7 @@ void pool_enqueue(struct pool *pool, struct pool_task *task, bool first)
 {
     struct pool_module *module = task->module;
 
-    if (module->standing == MODULE_HELD || pool->killing) {
+    if (module->standing == MODULE_SUSPENDED || pool->killing) {
         pool_return_task(pool, task);
         return;
     }

@@ -36,7 +36,7 @@ enum task_state {
     TASK_NEW,
     TASK_QUEUED,    /* in its module's queue */
     TASK_SENT,      /* in a runner's ring */
-    TASK_SKIPPING,  /* marked as taken back, but perhaps too late: the answer tells */
+    TASK_SKIPPING,  /* recalled, but perhaps too late: the answer tells */
     TASK_RUNNING,   /* STARTED came */
     TASK_RETURNING, /* in pool.returning: on_done follows from the loop */
     TASK_DONE,
@@ -50,7 +50,7 @@ struct task_list {
 /* A TASK frame that is not answered yet. */
 struct runner_slot {
     uint64_t number;
-    struct pool_task *task; /* NULL: taken back; SKIPPED will come */
+    struct pool_task *task; /* NULL: recalled; SKIPPED will come */
     bool started;           /* STARTED came */
 };
 
@@ -93,7 +93,7 @@ struct runner {
     uint64_t last_number;
 
     /* The frame that the socket did not take whole: its task's memory, or our
-     * copy of the rest when the task was taken back. */
+     * copy of the rest when the task was recalled. */
     struct pool_task *unsent_task;
     size_t unsent_offset;
     char *unsent_copy;
@@ -124,7 +124,7 @@ struct runner_list {
 enum module_standing {
     MODULE_UNTRIED, /* no runner was READY yet */
     MODULE_READY,
-    MODULE_HELD,
+    MODULE_SUSPENDED,
 };
 
 struct pool_module {
@@ -136,17 +136,17 @@ struct pool_module {
     struct task_list queue;
 
     enum module_standing standing;
-    uint32_t quick;     /* handlers in a row that took less than LIMIT_QUICK_US */
-    uint32_t deaths;    /* in a row, no task finished between them */
-    uint32_t holds;     /* in a row: place in the schedule */
-    bool announce;      /* on_module_state is due from the loop */
-    bool spawn_paused;  /* no further runner could be started; `retry` ends it */
-    bool shortage_told; /* until a further one is READY */
-    char *held_reason;  /* may be NULL */
+    uint32_t short_tasks; /* handlers in a row that took less than LIMIT_SHORT_TASK_US */
+    uint32_t deaths;      /* in a row, no task finished between them */
+    uint32_t suspensions; /* in a row: place in the schedule */
+    bool announce;        /* on_module_state is due from the loop */
+    bool spawn_paused;    /* no further runner could be started; `retry` ends it */
+    bool shortage_logged; /* until a further one is READY */
+    char *suspend_reason; /* may be NULL */
     uv_timer_t retry;
 
     uint64_t exits[POOL_EXIT_CAUSES];
-    uint32_t residue_told; /* bits that the log had at warn */
+    uint32_t residue_logged; /* bits that the log had at warn */
 };
 
 struct pool {
@@ -178,8 +178,8 @@ enum {
     LIMIT_PREFETCH_PAYLOAD = 16 * LIMIT_KIB, /* larger tasks wait in the queue */
     LIMIT_REBALANCE_AFTER_MS = 5,
     LIMIT_STARTING_AT_ONCE = 8,
-    LIMIT_QUICK_US = 500,
-    LIMIT_QUICK_IN_A_ROW = 20,
+    LIMIT_SHORT_TASK_US = 500,
+    LIMIT_SHORT_TASKS_IN_A_ROW = 20,
     LIMIT_OUTPUT_AFTER_DEATH_MS = 100,
     LIMIT_STOP_AFTER_DEATH_MS =
         1000, /* whoever signals one process after the other is that quick */
@@ -212,15 +212,15 @@ void pool_enqueue(struct pool *pool, struct pool_task *task, bool first);
 void pool_dispatch(struct pool *pool);
 void pool_rebalance(struct pool *pool);
 /* How many of `queued` tasks, at least one, the next idle runner of the module gets at once. */
-uint32_t module_bundle(const struct pool_module *module, uint32_t queued);
+uint32_t module_batch_size(const struct pool_module *module, uint32_t queued);
 
-/* pool_hold.c */
+/* pool_suspend.c */
 /* A runner of it is READY. */
 void module_note_ready(struct pool_module *module);
 bool module_has_ready_runner(const struct pool_module *module);
 /* A runner died before READY. */
 void module_note_failed_start(struct pool_module *module, const char *reason);
-/* None could be spawned: held, unless others serve; then these go on alone for a second. */
+/* None could be spawned: suspended, unless others serve; then these go on alone for a second. */
 void module_note_failed_spawn(struct pool_module *module, const char *reason);
 /* A runner died with a task. */
 void module_note_death(struct pool_module *module, const char *reason);
@@ -292,7 +292,7 @@ void runner_output_init(struct runner *runner, enum pool_stream stream, int fd);
 /* Reads what is there; takes the answers before it hands out lines. */
 void runner_output_read(struct runner_output *output);
 /* The answer of task `number` is in hand, and promised a mark: hands out all before it. */
-void runner_output_read_to_mark(struct runner_output *output, uint64_t number);
+void runner_output_read_to_marker(struct runner_output *output, uint64_t number);
 /* The whole lines that were read, up to a mark; only when no answer is unread. */
 void runner_output_hand_out(struct runner_output *output);
 /* The runner is dead: marks mean nothing any more. */

@@ -158,7 +158,7 @@ void runner_ask_to_stop(struct runner *runner)
 }
 
 /* Three quarters of its memory: what it leaked would soon cost a task. */
-static bool is_worn_out(const struct runner *runner)
+static bool is_due_for_recycling(const struct runner *runner)
 {
     const struct pool_config *config = &runner->pool->config;
 
@@ -174,7 +174,7 @@ void runner_rest(struct runner *runner)
     runner_set_state(runner, RUNNER_IDLE);
     if (runner->residue != 0) {
         runner_stop(runner, POOL_EXIT_RECYCLED);
-    } else if (is_worn_out(runner)) {
+    } else if (is_due_for_recycling(runner)) {
         pool_emit(runner->module, "runner_recycled", PGF_LOG_DEBUG, NULL, runner->pid,
                   "recycled after %llu tasks, %llu MiB", (unsigned long long)runner->tasks_done,
                   (unsigned long long)runner->address_space / LIMIT_MIB);
@@ -251,7 +251,7 @@ static void on_due(struct runner *runner)
     }
 }
 
-/* Dead, though libuv has not told yet. */
+/* Dead, though libuv has not reported it yet. */
 static bool has_exited(const struct runner *runner)
 {
     siginfo_t child = {.si_pid = 0};
@@ -280,7 +280,7 @@ void runner_on_timer(uv_timer_t *timer)
         pool_dispatch(runner->pool);
         return;
     }
-    /* Nor is a dead one to be judged: how it ended is about to be told. */
+    /* Nor is a dead one to be judged: how it ended is about to be reported. */
     if (runner_is_alive(runner) && has_exited(runner)) {
         runner_set_due(runner, due_in(runner, LIMIT_OUTPUT_AFTER_DEATH_MS));
         return;

@@ -68,7 +68,7 @@ static bool on_started(struct runner *runner, const struct frame *frame)
     else if (runner->state == RUNNER_BUSY)
         runner_set_due(runner,
                        timeout_ms == 0 ? 0 : uv_now(runner->pool->config.loop) + timeout_ms);
-    /* One marked as taken back may yet turn out to be skipped. */
+    /* One that was recalled may yet turn out to be skipped. */
     if (task->state == TASK_SENT)
         runner_tell_started(task);
     return true;
@@ -81,7 +81,7 @@ static void read_output_of(struct runner *runner, uint32_t flags, uint64_t numbe
 
     for (int i = 0; i < 2; i++)
         if ((flags & flag_of[i]) != 0)
-            runner_output_read_to_mark(&runner->out[i], number);
+            runner_output_read_to_marker(&runner->out[i], number);
 }
 
 static void finish_answered(struct runner *runner, struct pool_task *task,
@@ -109,17 +109,17 @@ static void finish_answered(struct runner *runner, struct pool_task *task,
     pool_finish_task(runner->pool, task, &handed);
 }
 
-/* Told at warn once for each kind: a module that does it does it with every task. */
+/* Logged at warn once for each kind: a module that does it does it with every task. */
 static void note_residue(struct runner *runner, const struct pool_task *task, uint32_t residue)
 {
     struct pool_module *module = runner->module;
-    bool is_news = (residue & ~module->residue_told) != 0;
+    bool is_news = (residue & ~module->residue_logged) != 0;
     char words[512];
 
     if (residue == 0)
         return;
     runner->residue |= residue;
-    module->residue_told |= residue;
+    module->residue_logged |= residue;
     residue_describe(residue, words, sizeof words);
     pool_emit(module, "runner_recycled", is_news ? PGF_LOG_WARN : PGF_LOG_DEBUG, task, runner->pid,
               "recycled: the task left %s", words);

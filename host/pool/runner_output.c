@@ -139,7 +139,7 @@ enum piece { PIECE_NONE, PIECE_LINE, PIECE_MARK };
 
 /* Where the next mark begins in the first `size` bytes; NULL: nowhere. `partial`:
  * a NUL so near the end that it may become one. */
-static const char *find_mark(const char *text, size_t size, bool *partial)
+static const char *find_marker(const char *text, size_t size, bool *partial)
 {
     const char *zero = size == 0 ? NULL : memchr(text, '\0', size);
 
@@ -163,7 +163,7 @@ static enum piece find_piece(const struct buf *pending, size_t from, size_t *siz
     const char *newline = left == 0 ? NULL : memchr(text, '\n', left);
     size_t line = newline == NULL ? left : (size_t)(newline - text);
     bool partial = false;
-    const char *mark = find_mark(text, left, &partial);
+    const char *mark = find_marker(text, left, &partial);
     enum piece piece = newline == NULL ? PIECE_NONE : PIECE_LINE;
 
     if (mark != NULL && (size_t)(mark - text) < line) {
@@ -178,7 +178,7 @@ static enum piece find_piece(const struct buf *pending, size_t from, size_t *siz
     return piece;
 }
 
-static uint64_t mark_number(const char *text)
+static uint64_t marker_number(const char *text)
 {
     struct frame_marker marker;
 
@@ -204,7 +204,7 @@ static void parse(struct runner_output *output)
         if (piece == PIECE_MARK) {
             from += sizeof(struct frame_marker);
             if (!output->answered)
-                output->marker = mark_number(text + size);
+                output->marker = marker_number(text + size);
         } else if (from < pending->size && text[size] == '\n') {
             from++;
         }
@@ -273,7 +273,7 @@ void runner_output_read(struct runner_output *output)
 }
 
 /* Passes marks of earlier tasks: whatever they promised is late. */
-static void parse_to_mark(struct runner_output *output, uint64_t number)
+static void parse_to_marker(struct runner_output *output, uint64_t number)
 {
     do {
         if (output->marker < number)
@@ -282,7 +282,7 @@ static void parse_to_mark(struct runner_output *output, uint64_t number)
     } while (output->marker != 0 && output->marker < number);
 }
 
-void runner_output_read_to_mark(struct runner_output *output, uint64_t number)
+void runner_output_read_to_marker(struct runner_output *output, uint64_t number)
 {
     size_t total = 0;
     size_t got = 0;
@@ -291,7 +291,7 @@ void runner_output_read_to_mark(struct runner_output *output, uint64_t number)
      * not keep the loop. */
     do {
         total += got;
-        parse_to_mark(output, number);
+        parse_to_marker(output, number);
     } while (output->marker == 0 && !output->ended && total < BEFORE_ANSWER_MAX &&
              (got = read_once(output)) > 0);
     if (output->marker == number)

@@ -215,7 +215,7 @@ static enum started look_for_started(struct runner *runner, uint64_t number)
 }
 
 /* Marks the task in the cancel page; see there why the order decides. */
-static enum started mark_skipped(struct runner *runner, uint64_t number)
+static enum started set_skip(struct runner *runner, uint64_t number)
 {
     /* Without this look a task that runs already would be marked for nothing. */
     if (look_for_started(runner, number) != STARTED_NOT)
@@ -243,7 +243,7 @@ bool runner_take_back(struct runner *runner, struct pool_task *task)
 
     if (slot == NULL || task->state != TASK_SENT || !runner_is_alive(runner))
         return false;
-    started = mark_skipped(runner, slot->number);
+    started = set_skip(runner, slot->number);
     if (started == STARTED_UNKNOWN)
         task->state = TASK_SKIPPING;
     if (started != STARTED_NOT)
@@ -267,7 +267,7 @@ void runner_abandon_waiting(struct runner *runner)
 
         if (task == NULL)
             continue;
-        /* Taken back already, or its frame cannot be detached: its answer settles it. */
+        /* Recalled already, or its frame cannot be detached: its answer settles it. */
         if (task->state == TASK_SKIPPING ||
             (runner->unsent_task == task && !detach_unsent(runner))) {
             task->state = TASK_SKIPPING;

@@ -111,7 +111,7 @@ static void on_offered(void *ctx, const struct db_status *status, const struct d
     worker->activation.in_flight = false;
     if (worker->life.state != WORKER_STARTING && worker->life.state != WORKER_RUNNING)
         return;
-    if (connection_answered(worker, status, "offer_activation"))
+    if (database_answered(worker, status, "offer_activation"))
         take_answer(worker, module, offer);
     /* After a lost answer the offer stays open for the next heartbeat. */
     worker->activation.module++;

@@ -1,6 +1,6 @@
 /*
  * When and how much to claim. One claim in flight, as wide as the free slots; none after a drain
- * has begun, none before what a reconnect left is given back. Something to claim is expected after
+ * has begun, none before what a reconnect left is released. Something to claim is expected after
  * a NOTIFY, after a result that made new work, after a claim that came back full; otherwise the
  * poll is the floor.
  */
@@ -11,7 +11,7 @@
 #include "log/log.h"
 #include "worker/telemetry.h"
 
-enum { LONGEST_ERROR_PAUSE_MS = 1000, FIRST_ERROR_PAUSE_MS = 50, HELD_PAUSE_MS = 1000 };
+enum { LONGEST_ERROR_PAUSE_MS = 1000, FIRST_ERROR_PAUSE_MS = 50, suspended_pause_ms = 1000 };
 
 static uint32_t random_bits(void)
 {
@@ -53,7 +53,7 @@ void claim_loop_start(struct worker *worker)
 static void pause_poll(struct worker *worker, uint64_t now_ns, int64_t due_in_ms)
 {
     uint32_t pause = idle_backoff_next(&worker->claims.backoff, random_bits());
-    uint32_t longest = rest_longest_pause_ms(&worker->rest);
+    uint32_t longest = idle_longest_pause_ms(&worker->idle);
 
     if (pause > longest)
         pause = longest;
@@ -84,7 +84,7 @@ static void on_refused(struct worker *worker, const struct db_status *status, ui
     /* The claim may have been made all the same, and not on the connection that on_up tells of. */
     if (status->outcome == DB_LOST)
         reclaim_want(worker);
-    if (!connection_answered(worker, status, "the claim")) {
+    if (!database_answered(worker, status, "the claim")) {
         for (uint32_t i = 0; i < claims->failures && pause_ms < LONGEST_ERROR_PAUSE_MS; i++)
             pause_ms *= 2;
         claims->failures++;
@@ -111,10 +111,10 @@ static void on_fenced(struct worker *worker, const char *reason)
                     why);
 }
 
-static bool has_held(const struct db_claim *claim)
+static bool has_suspended(const struct db_claim *claim)
 {
     for (size_t i = 0; i < claim->count; i++)
-        if (claim->rows[i]->outcome == DB_CLAIM_HELD)
+        if (claim->rows[i]->outcome == DB_CLAIM_SUSPENDED)
             return true;
     return false;
 }
@@ -131,7 +131,7 @@ static void take_rows(struct worker *worker, const struct db_claim *claim, uint6
     }
     bool empty = first->outcome == DB_CLAIM_EMPTY;
     claims->backlog = !empty && claim->count >= claims->asked;
-    rest_note_claim(&worker->rest, !empty, claims->backlog, now_ns);
+    idle_note_claim(&worker->idle, !empty, claims->backlog, now_ns);
     watch_idleness(worker, empty, now_ns);
     if (empty) {
         pause_poll(worker, now_ns, first->due_in_ms);
@@ -142,8 +142,8 @@ static void take_rows(struct worker *worker, const struct db_claim *claim, uint6
     if (claims->backlog)
         claims->due = true;
     telemetry_claimed(worker, claim);
-    if (has_held(claim))
-        claims->not_before_ns = now_ns + HELD_PAUSE_MS * NS_PER_MS;
+    if (has_suspended(claim))
+        claims->not_before_ns = now_ns + suspended_pause_ms * NS_PER_MS;
     dispatch_claim(worker, claim, claimed_ns); /* the last one that reads the rows */
 }
 
@@ -174,14 +174,14 @@ static bool may_claim(const struct worker *worker)
            worker->reclaim.state == RECLAIM_NONE;
 }
 
-static bool is_all_held(const struct worker *worker)
+static bool is_all_suspended(const struct worker *worker)
 {
-    return worker->held_count == registry_pair_count(worker->registry);
+    return worker->suspended_count == registry_pair_count(worker->registry);
 }
 
-/* A host whose modules are all held claims nothing until one of them can start. To the options that
- * end it by themselves that is nothing to do, or a failure. */
-static void rest_while_held(struct worker *worker, uint64_t now_ns)
+/* A host whose modules are all suspended claims nothing until one of them can start. To the options
+ * that end it by themselves that is nothing to do, or a failure. */
+static void wait_while_suspended(struct worker *worker, uint64_t now_ns)
 {
     if (worker->settings->once) {
         worker_fail(worker, ERROR_CONFIG, "--once: no given module can start; see module_held");
@@ -196,21 +196,21 @@ static uint32_t width(const struct worker *worker, uint64_t now_ns)
 {
     const struct prefetch *prefetch = &worker->claims.prefetch;
     uint32_t concurrency = (uint32_t)worker->settings->concurrency;
-    /* While a module is held, what is claimed of it is hidden from the hosts that can run it: no
-     * more than the free slots. */
+    /* While a module is suspended, what is claimed of it is hidden from the hosts that can run it:
+     * no more than the free slots. */
     bool ahead =
-        !worker->settings->once && worker->held_count == 0 && prefetch_is_on(prefetch, now_ns);
+        !worker->settings->once && worker->suspended_count == 0 && prefetch_is_on(prefetch, now_ns);
 
     /* Those of a run that is locked must not stop the claims of the others. */
-    uint32_t apart =
-        worker->tasks.apart < LIMIT_RESULTS_APART ? worker->tasks.apart : LIMIT_RESULTS_APART;
+    uint32_t isolated = worker->tasks.isolated < LIMIT_RESULTS_ISOLATED ? worker->tasks.isolated
+                                                                        : LIMIT_RESULTS_ISOLATED;
 
     return claim_width(
         &(struct claim_room){.concurrency = concurrency,
                              .batch_size = (uint32_t)worker->settings->batch_size,
                              .in_pool = task_count_in_pool(&worker->tasks),
-                             .waiting = worker->tasks.count[TASK_WAITING],
-                             .unreported = task_count_unreported(&worker->tasks) - apart,
+                             .waiting = worker->tasks.count[STAGE_WAITING],
+                             .unreported = task_count_unreported(&worker->tasks) - isolated,
                              .ahead = ahead ? prefetch_depth(prefetch, concurrency) : 0});
 }
 
@@ -231,7 +231,8 @@ static void send_claim(struct worker *worker, uint32_t quantity, uint64_t now_ns
     claims->sent_number = beside ? 0 : ++worker->calls_sent;
     db_read_and_claim_tasks(
         worker->db, worker->queue, (int)quantity, worker->settings->read_visibility,
-        worker->identity.id, (struct db_pairs){.items = worker->held, .count = worker->held_count},
+        worker->identity.id,
+        (struct db_pairs){.items = worker->suspended, .count = worker->suspended_count},
         beside ? DB_CLAIM_BESIDE_RESULTS : DB_CLAIM_BEHIND_RESULTS, on_claimed, worker);
 }
 
@@ -242,8 +243,8 @@ void claim_loop_run(struct worker *worker)
 
     if (!may_claim(worker))
         return;
-    if (is_all_held(worker)) {
-        rest_while_held(worker, now_ns);
+    if (is_all_suspended(worker)) {
+        wait_while_suspended(worker, now_ns);
         return;
     }
     uint64_t at_ns = claims->due                                    ? claims->not_before_ns

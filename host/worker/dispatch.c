@@ -12,7 +12,7 @@
 #include "log/log.h"
 #include "worker/guard.h"
 
-/* A claimed task whose handler has not begun after this is given back: so waiting, timeout, grace
+/* A claimed task whose handler has not begun after this is released: so waiting, timeout, grace
  * and report stay below the recovery deadline. */
 #define LATE_NS (5 * NS_PER_S)
 #define FOREIGN_LOG_NS (60 * NS_PER_S)
@@ -38,7 +38,7 @@ void dispatch_recall_late(struct worker *worker)
     bool recalled = false;
 
     for (struct task *task = worker->tasks.first; task != NULL; task = task->next) {
-        if (task->stage != TASK_WAITING)
+        if (task->stage != STAGE_WAITING)
             continue;
         if (task->claimed_ns + LATE_NS > now_ns) {
             watch_lateness(worker, task->claimed_ns, now_ns);
@@ -114,15 +114,16 @@ static void start_row(struct worker *worker, struct db_claim_row *row, uint64_t 
 
     struct task *task = task_add(&worker->tasks, row, step, claimed_ns);
     if (task == NULL) {
-        /* The row stays the claim's; the database is told what we hold, and takes this one back. */
-        log_error("out_of_memory", "there is no memory for a claimed task; it is given back",
+        /* The row stays the claim's; the database learns which claims we have, and releases this
+         * one. */
+        log_error("out_of_memory", "there is no memory for a claimed task; it is released",
                   LOG_QUEUE(worker->queue), LOG_FLOW(row->flow), LOG_STEP(row->step),
                   LOG_RUN(row->run_id));
         reclaim_want(worker);
         return;
     }
-    db_claim_row_hold(row);
-    /* A claim that was in flight when the drain began: given back untouched. */
+    db_claim_row_own(row);
+    /* A claim that was in flight when the drain began: released untouched. */
     bool draining = worker->life.state != WORKER_RUNNING;
     if (step == NULL || draining)
         task_decide(&worker->tasks, task, VERDICT_RELEASE, NULL, 0);
@@ -183,7 +184,7 @@ static void take_row(struct worker *worker, struct db_claim_row *row, uint64_t c
     case DB_CLAIM_FOREIGN:
         note_foreign(worker, row->msg_id);
         return;
-    case DB_CLAIM_HELD:
+    case DB_CLAIM_SUSPENDED:
     case DB_CLAIM_UNSUPPORTED:
     case DB_CLAIM_FENCED:
     case DB_CLAIM_EMPTY:
@@ -200,6 +201,6 @@ void dispatch_claim(struct worker *worker, const struct db_claim *claim, uint64_
     for (size_t i = 0; i < claim->count; i++)
         take_row(worker, claim->rows[i], claimed_ns);
     log_foreign(worker, now_ns);
-    if (worker->tasks.count[TASK_WAITING] > 0)
+    if (worker->tasks.count[STAGE_WAITING] > 0)
         watch_lateness(worker, claimed_ns, now_ns);
 }

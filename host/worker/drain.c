@@ -1,10 +1,10 @@
 /*
  * The end of work, in stages, whatever began it:
  *
- *     finish    no claim goes out any more; what waits is given back, what runs may finish
+ *     finish    no claim goes out any more; what waits is released, what runs may finish
  *     cancel    a signal's grace is over: handlers are asked to stop, killed two seconds later
  *     report    the last results and releases, heartbeats go on
- *     mark      the row is stopped (or the host stands by)
+ *     deregister  the row is stopped (or the host stands by)
  *     close     runners, then the database connection last
  *
  * Deprecation and a disabled function wait for handlers and for the database as long as it takes; a
@@ -18,7 +18,8 @@
 
 #include "log/log.h"
 
-/* For the report after the handlers' end, for the mark, and for all of it after a second signal. */
+/* For the report after the handlers' end, for deregistering, and for all of it after a second
+ * signal. */
 #define REPORT_NS (5 * NS_PER_S)
 #define MARK_NS (2 * NS_PER_S)
 #define HURRY_NS (2 * NS_PER_S)
@@ -45,7 +46,7 @@ static bool is_overdue(const struct drain *drain)
 static void give_back_waiting(struct worker *worker)
 {
     for (struct task *task = worker->tasks.first; task != NULL; task = task->next)
-        if (task->stage == TASK_WAITING)
+        if (task->stage == STAGE_WAITING)
             (void)pool_recall(worker->pool, &task->pool);
 }
 
@@ -145,7 +146,7 @@ static void cancel_handlers(struct worker *worker)
              LOG_QUEUE(worker->queue),
              LOG_FIELD_INT("handlers", task_count_in_pool(&worker->tasks)));
     for (struct task *task = worker->tasks.first; task != NULL; task = task->next)
-        if (task->stage == TASK_WAITING || task->stage == TASK_RUNNING)
+        if (task->stage == STAGE_WAITING || task->stage == STAGE_RUNNING)
             pool_cancel(worker->pool, &task->pool, POOL_SHUTDOWN);
     worker->drain.deadline_ns = 0; /* the pool kills them by itself */
     enter(worker, DRAIN_CANCEL);
@@ -157,26 +158,26 @@ static bool is_reported(const struct worker *worker)
            (worker->reclaim.state == RECLAIM_NONE || !worker->up);
 }
 
-static void on_marked(void *ctx, const struct db_status *status)
+static void on_deregistered(void *ctx, const struct db_status *status)
 {
     struct worker *worker = ctx;
 
     if (status->outcome != DB_OK)
         log_warn("call_failed", "this worker's row could not be marked stopped",
                  LOG_QUEUE(worker->queue), LOG_ERROR(status->text));
-    worker->drain.marks_out--;
+    worker->drain.deregistrations_out--;
     worker_wake(worker);
 }
 
-static void mark(struct worker *worker, const char *id)
+static void deregister(struct worker *worker, const char *id)
 {
     if (id[0] == '\0')
         return;
-    worker->drain.marks_out++;
-    db_mark_worker_stopped(worker->db, id, on_marked, worker);
+    worker->drain.deregistrations_out++;
+    db_mark_worker_stopped(worker->db, id, on_deregistered, worker);
 }
 
-static void enter_mark(struct worker *worker)
+static void enter_deregister(struct worker *worker)
 {
     struct drain *drain = &worker->drain;
 
@@ -185,10 +186,10 @@ static void enter_mark(struct worker *worker)
     if (!drain->hurried)
         set_deadline(worker, uv_hrtime() + MARK_NS);
     if (worker->db != NULL && worker->up) {
-        mark(worker, worker->identity.id);
-        mark(worker, worker->identity.pending);
+        deregister(worker, worker->identity.id);
+        deregister(worker, worker->identity.pending);
     }
-    enter(worker, DRAIN_MARK);
+    enter(worker, DRAIN_DEREGISTER);
 }
 
 static void report_leftovers(const struct worker *worker)
@@ -207,7 +208,7 @@ static void bound_failure(struct worker *worker)
     struct drain *drain = &worker->drain;
     uint64_t grace_ns = (uint64_t)worker->settings->drain_timeout * NS_PER_S;
 
-    if (drain->code != ERROR_NONE && drain->deadline_ns == 0 && worker->tasks.apart > 0)
+    if (drain->code != ERROR_NONE && drain->deadline_ns == 0 && worker->tasks.isolated > 0)
         set_deadline(worker, uv_hrtime() + grace_ns);
 }
 
@@ -232,11 +233,11 @@ void drain_run(struct worker *worker)
         bound_failure(worker);
         if (is_reported(worker) || is_overdue(drain)) {
             report_leftovers(worker);
-            enter_mark(worker);
+            enter_deregister(worker);
         }
         return;
-    case DRAIN_MARK:
-        if (drain->marks_out == 0 || is_overdue(drain)) {
+    case DRAIN_DEREGISTER:
+        if (drain->deregistrations_out == 0 || is_overdue(drain)) {
             drain->stage = DRAIN_CLOSE;
             worker_close(worker);
         }

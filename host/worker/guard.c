@@ -30,7 +30,7 @@ static void put_unsupported(const struct db_claim *claim, struct buf *ids, struc
     }
 }
 
-/* What the host carries, so that a stray one is found by its log line alone. */
+/* What the host carries, so that a host with the wrong modules is found by its log line alone. */
 static void put_modules(const struct worker *worker, struct buf *modules)
 {
     for (size_t i = 0; i < worker->module_count; i++) {

@@ -10,7 +10,7 @@
 struct worker;
 struct db_claim;
 
-/* True when the claim holds unsupported work: one fatal event, and the drain has begun. */
+/* True when the claim has unsupported work: one fatal event, and the drain has begun. */
 bool guard_report(struct worker *worker, const struct db_claim *claim);
 
 #endif

@@ -16,16 +16,16 @@ enum { HEARTBEAT_MS = 5000 };
 
 /* A host that may claim and gets no answer for so long is stuck, and must stop counting as live.
  * Time that the poll interval leaves the queue alone does not count; busy slots are no sign of
- * being stuck, nor are modules that are all held: that host claims nothing on purpose. */
+ * being stuck, nor are modules that are all suspended: that host claims nothing on purpose. */
 bool heartbeat_is_due(const struct worker *worker, uint64_t now_ns)
 {
     const struct claim_loop *claims = &worker->claims;
     bool slot_is_free =
         task_count_in_pool(&worker->tasks) < (uint32_t)worker->settings->concurrency;
-    bool all_held = worker->held_count == registry_pair_count(worker->registry);
+    bool all_suspended = worker->suspended_count == registry_pair_count(worker->registry);
     uint64_t wanted_ns = claims->in_flight || claims->due ? 0 : claims->next_poll_ns;
 
-    if (worker->life.state != WORKER_RUNNING || !slot_is_free || all_held)
+    if (worker->life.state != WORKER_RUNNING || !slot_is_free || all_suspended)
         return true;
     if (wanted_ns < claims->answered_ns)
         wanted_ns = claims->answered_ns;
@@ -39,12 +39,12 @@ static void cancel_ended_runs(struct worker *worker, const struct db_texts *runs
             if (task->run_ended || strcmp(task->row->run_id, runs->items[i]) != 0)
                 continue;
             task->run_ended = true;
-            if (task->stage == TASK_WAITING || task->stage == TASK_RUNNING)
+            if (task->stage == STAGE_WAITING || task->stage == STAGE_RUNNING)
                 pool_cancel(worker->pool, &task->pool, POOL_RUN_ENDED);
         }
 }
 
-static void obey(struct worker *worker, const struct db_heartbeat *answer)
+static void apply_answer(struct worker *worker, const struct db_heartbeat *answer)
 {
     if (worker->life.state == WORKER_STOPPED)
         return;
@@ -71,11 +71,11 @@ static void on_heartbeat(void *ctx, const struct db_status *status,
     telemetry_call(worker, METRICS_CALL_HEARTBEAT, status);
     if (worker->heartbeat.version != worker->identity.version)
         return;
-    if (!connection_answered(worker, status, "heartbeat"))
+    if (!database_answered(worker, status, "heartbeat"))
         return;
     worker->heartbeat.answered_ns = uv_hrtime();
     cancel_ended_runs(worker, &answer->ended_runs);
-    obey(worker, answer);
+    apply_answer(worker, answer);
     if (again)
         heartbeat_now(worker);
     worker_wake(worker);
@@ -107,8 +107,8 @@ static void send_heartbeat(struct worker *worker)
     worker->heartbeat.version = worker->identity.version;
     db_heartbeat(worker->db, worker->identity.id,
                  (struct db_texts){.items = runs, .count = runs_in_flight(worker, runs)},
-                 (struct db_pairs){.items = worker->held,
-                                   .count = worker->identity.standby ? 0 : worker->held_count},
+                 (struct db_pairs){.items = worker->suspended,
+                                   .count = worker->identity.standby ? 0 : worker->suspended_count},
                  on_heartbeat, worker);
     free(runs);
 }

@@ -2,11 +2,11 @@
  * maintain() every 15 s, jittered: recovery of tasks whose host is gone. Hosts standing by call it
  * too.
  *
- * Never in the first 30 s of a connection: after an outage every host holds results that are about
+ * Never in the first 30 s of a connection: after an outage every host has results that are about
  * to be reported, and recovery would take those tasks away. Never while a result is unreported that
  * was there when the call became due, for the same reason; results that come later are younger than
  * their tasks' deadline by seconds at least, and waiting for an instant without any would be
- * waiting for ever under load. Results that are apart do not count: their run may stay locked for
+ * waiting for ever under load. Isolated results do not count: their run may stay locked for
  * hours, and recovery passes over tasks that are locked with it.
  */
 #include "worker/worker_private.h"
@@ -32,7 +32,7 @@ bool maintenance_may_run(const struct worker *worker, uint64_t now_ns)
 
     return worker->maintenance.due && !worker->maintenance.in_flight && serving && worker->up &&
            now_ns - worker->up_since_ns >= YOUNG_CONNECTION_NS &&
-           worker->tasks.results_acknowledged + worker->tasks.apart >=
+           worker->tasks.results_acknowledged + worker->tasks.isolated >=
                worker->maintenance.after_result;
 }
 
@@ -42,7 +42,7 @@ static void on_maintained(void *ctx, const struct db_status *status, const int *
 
     worker->maintenance.in_flight = false;
     telemetry_call(worker, METRICS_CALL_MAINTAIN, status);
-    if (connection_answered(worker, status, "maintain") && *requeued > 0)
+    if (database_answered(worker, status, "maintain") && *requeued > 0)
         log_warn("recovered", "tasks whose worker was lost went back to their queues",
                  LOG_QUEUE(worker->queue), LOG_FIELD_INT("count", *requeued));
 }
@@ -52,14 +52,13 @@ static void tick(uv_timer_t *timer)
     struct worker *worker = timer->data;
 
     maintenance_want(worker);
-    uv_timer_start(&worker->maintenance.timer, tick, pacing_jitter(MAINTAIN_MS, random_bits()), 0);
+    uv_timer_start(&worker->maintenance.timer, tick, jitter_ms(MAINTAIN_MS, random_bits()), 0);
 }
 
 void maintenance_start(struct worker *worker)
 {
     if (!uv_is_active((uv_handle_t *)&worker->maintenance.timer))
-        uv_timer_start(&worker->maintenance.timer, tick, pacing_jitter(MAINTAIN_MS, random_bits()),
-                       0);
+        uv_timer_start(&worker->maintenance.timer, tick, jitter_ms(MAINTAIN_MS, random_bits()), 0);
 }
 
 void maintenance_want(struct worker *worker)

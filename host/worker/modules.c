@@ -119,8 +119,8 @@ static bool make_pairs(struct worker *worker, struct error *error)
     size_t count = registry_pair_count(worker->registry);
 
     worker->pairs = calloc(count, sizeof *worker->pairs);
-    worker->held = calloc(count, sizeof *worker->held);
-    if (worker->pairs == NULL || worker->held == NULL)
+    worker->suspended = calloc(count, sizeof *worker->suspended);
+    if (worker->pairs == NULL || worker->suspended == NULL)
         return error_out_of_memory(error);
     for (size_t i = 0; i < count; i++) {
         const struct deployment_step *step = registry_pair(worker->registry, i);
@@ -165,7 +165,7 @@ void modules_unload(struct worker *worker)
     module_store_close(worker->store);
     registry_destroy(worker->registry);
     free(worker->pairs);
-    free(worker->held);
+    free(worker->suspended);
     if (worker->runner_program >= 0)
         close(worker->runner_program);
 }

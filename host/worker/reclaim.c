@@ -1,12 +1,12 @@
 /*
- * After each reconnect: gives back claims whose answer was lost with the old connection. The
+ * After each reconnect: releases claims whose answer was lost with the old connection. The
  * database started those tasks for this worker, which never heard of them; release_tasks_except
- * names what it does hold.
+ * names its in-flight claims.
  *
  * No claim may be in flight meanwhile: its tasks would be started and not be named. A claim that
- * was still running on the lost connection makes the call wait (it holds the worker's row); one
- * that had not begun when the connection broke can commit later, so the call is made once more a
- * statement deadline after the first.
+ * was still running on the lost connection makes the call wait (it has locked the worker's row);
+ * one that had not begun when the connection broke can commit later, so the call is made once more
+ * a statement deadline after the first.
  */
 #include "worker/worker_private.h"
 
@@ -49,13 +49,13 @@ static void on_released(void *ctx, const struct db_status *status, const int *re
 
     if (worker->life.state == WORKER_STOPPED)
         return;
-    if (!connection_answered(worker, status, "release_tasks_except")) {
+    if (!database_answered(worker, status, "release_tasks_except")) {
         worker->reclaim.state = RECLAIM_PAUSED;
         uv_timer_start(&worker->reclaim.timer, retry, RETRY_MS, 0);
         return;
     }
     if (*released > 0)
-        log_warn("claims_given_back", "tasks of claims whose answer was lost were given back",
+        log_warn("claims_given_back", "tasks of claims whose answer was lost were released",
                  LOG_QUEUE(worker->queue), LOG_WORKER(worker->identity.id),
                  LOG_FIELD_INT("count", *released));
     worker->reclaim.state = RECLAIM_NONE;
@@ -69,16 +69,16 @@ void reclaim_run(struct worker *worker)
 {
     if (worker->reclaim.state != RECLAIM_WANTED || !worker->up || worker->claims.in_flight)
         return;
-    struct db_task_ref *held = calloc(task_count(&worker->tasks) + 1, sizeof *held);
+    struct db_task_ref *in_flight = calloc(task_count(&worker->tasks) + 1, sizeof *in_flight);
     size_t count = 0;
-    if (held == NULL)
+    if (in_flight == NULL)
         return;
     for (const struct task *task = worker->tasks.first; task != NULL; task = task->next)
-        held[count++] = (struct db_task_ref){.run_id = task->row->run_id,
-                                             .step = task->row->step,
-                                             .task_index = task->row->task_index,
-                                             .claim_no = task->row->claim_no};
+        in_flight[count++] = (struct db_task_ref){.run_id = task->row->run_id,
+                                                  .step = task->row->step,
+                                                  .task_index = task->row->task_index,
+                                                  .claim_no = task->row->claim_no};
     worker->reclaim.state = RECLAIM_SENT;
-    db_release_tasks_except(worker->db, worker->identity.id, held, count, on_released, worker);
-    free(held);
+    db_release_tasks_except(worker->db, worker->identity.id, in_flight, count, on_released, worker);
+    free(in_flight);
 }

@@ -61,8 +61,8 @@ bool registration_make_info(struct worker *worker, struct error *error)
     put_member(&json, "version", PGFLOW_VERSION);
     buf_printf(&json, ",\"protocol\":%d", PROTOCOL);
     put_schema_range(&json);
-    /* It rests, or polls: a start need not notify it unasked. */
-    buf_puts(&json, ",\"rests\":true,\"modules\":[");
+    /* It takes the idle locks, or it polls: a start need not notify it unasked. */
+    buf_puts(&json, ",\"idleLocks\":true,\"modules\":[");
     for (size_t i = 0; i < worker->module_count; i++) {
         if (i > 0)
             buf_putc(&json, ',');
@@ -84,15 +84,15 @@ void registration_send(struct worker *worker, bool standby, db_register_done don
     }
     db_register_worker(
         worker->db,
-        &(struct db_registration){
-            .worker_id = identity->pending,
-            .queue = worker->queue,
-            .function = worker->function,
-            .supported = {.items = worker->pairs, .count = pairs},
-            .info = worker->info,
-            .standby = standby,
-            .held = {.items = worker->held, .count = standby ? 0 : worker->held_count},
-            .predecessor = identity->id[0] != '\0' ? identity->id : NULL},
+        &(struct db_registration){.worker_id = identity->pending,
+                                  .queue = worker->queue,
+                                  .function = worker->function,
+                                  .supported = {.items = worker->pairs, .count = pairs},
+                                  .info = worker->info,
+                                  .standby = standby,
+                                  .suspended = {.items = worker->suspended,
+                                                .count = standby ? 0 : worker->suspended_count},
+                                  .predecessor = identity->id[0] != '\0' ? identity->id : NULL},
         done, worker);
 }
 

@@ -43,7 +43,7 @@ void result_log_handler(const struct worker *worker, const struct task *task,
                  TASK_FIELDS, LOG_PID(result->pid), LOG_MS(result->ms));
         return;
     case POOL_RETURNED:
-        log_info("task_returned", "given back before its handler began", TASK_FIELDS);
+        log_info("task_returned", "released before its handler began", TASK_FIELDS);
         return;
     }
 }
@@ -94,7 +94,9 @@ void result_log_release(const struct worker *worker, const struct task *task,
     bool released = outcome == DB_RELEASED;
 
     LOG_AT(LOG_LEVEL_DEBUG, released ? "task_released" : "task_late",
-           released ? "given back, uncounted" : "not ours any more", TASK_FIELDS);
+           released ? "released to the queue, attempt not counted"
+                    : "no longer a claim of this host",
+           TASK_FIELDS);
 }
 
 void result_log_abandoned(const struct worker *worker, const struct task *task,

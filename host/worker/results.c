@@ -2,7 +2,7 @@
  * From the end of a handler to the acknowledgement of the database. Results are sent in batches,
  * one flush in flight, releases in a call of their own beside it. What a lost connection leaves
  * unanswered is sent again (recorded before: the answer is `again`); what the database refuses goes
- * item by item, or apart from the others (boarding.c).
+ * item by item, or isolated from the others (result_batch.c).
  */
 #include "worker/worker_private.h"
 
@@ -36,12 +36,12 @@ static enum task_verdict verdict_of(const struct pool_result *result)
  * elsewhere, uncounted. */
 static bool has_no_room(const struct worker *worker, const struct task *task, size_t size)
 {
-    bool are_taken = worker->up && worker->tasks.apart == 0;
+    bool are_taken = worker->up && worker->tasks.isolated == 0;
 
     if (are_taken || worker->tasks.result_bytes + size <= BUFFER_LIMIT)
         return false;
     log_warn("result_dropped",
-             "results waiting for the database are over their limit; this task is given back",
+             "results waiting for the database are over their limit; this task is released",
              LOG_QUEUE(worker->queue), LOG_FLOW(task->row->flow), LOG_STEP(task->row->step),
              LOG_RUN(task->row->run_id), LOG_TASK(task->row->task_index));
     return true;
@@ -118,13 +118,13 @@ static bool is_fault_of_the_item(const struct db_status *status)
 }
 
 /* Each call of many is logged, of one task the first and then some: it may be refused for hours. */
-static void log_refusal(const struct worker *worker, const struct flight *flight,
+static void log_refusal(const struct worker *worker, const struct result_batch *batch,
                         const struct db_status *status, const char *what)
 {
-    if (flight->count == 1 && flight->tasks[0]->refusals % LOGGED_REFUSALS != 0)
+    if (batch->count == 1 && batch->tasks[0]->refusals % LOGGED_REFUSALS != 0)
         return;
-    log_warn("call_failed", what, LOG_QUEUE(worker->queue), LOG_FIELD_INT("count", flight->count),
-             LOG_RUN(flight->count == 1 ? flight->tasks[0]->row->run_id : NULL),
+    log_warn("call_failed", what, LOG_QUEUE(worker->queue), LOG_FIELD_INT("count", batch->count),
+             LOG_RUN(batch->count == 1 ? batch->tasks[0]->row->run_id : NULL),
              LOG_FIELD_TEXT("sqlstate", status->sqlstate), LOG_ERROR(status->text));
 }
 
@@ -134,31 +134,32 @@ typedef void (*give_up_fn)(struct worker *worker, struct task *task,
 
 /* The call recorded nothing: what it carried waits again, each item in the way that fits the
  * reason. */
-static void on_refused(struct worker *worker, struct flight *flight, const struct db_status *status,
-                       const char *what, give_up_fn give_up)
+static void on_refused(struct worker *worker, struct result_batch *batch,
+                       const struct db_status *status, const char *what, give_up_fn give_up)
 {
-    boarding_take_back(worker, flight);
+    result_batch_requeue(worker, batch);
     if (!is_lost(status)) {
-        log_refusal(worker, flight, status, what);
-        if (!is_fault_of_the_item(status) && (flight->is_apart || flight->count == 1))
-            boarding_set_apart(worker, flight);
-        else if (!boarding_split(worker, flight))
-            give_up(worker, flight->tasks[0], status);
+        log_refusal(worker, batch, status, what);
+        if (!is_fault_of_the_item(status) && (batch->is_isolated || batch->count == 1))
+            result_batch_isolate(worker, batch);
+        else if (!result_batch_split(worker, batch))
+            give_up(worker, batch->tasks[0], status);
     }
-    boarding_end(flight);
+    result_batch_end(batch);
 }
 
-static const char *refused_results(const struct flight *flight)
+static const char *refused_results(const struct result_batch *batch)
 {
-    if (flight->count == 1)
+    if (batch->count == 1)
         return "a result was refused";
-    return flight->is_apart ? "results of a run were refused again"
-                            : "a batch of results was refused as a whole; they are sent one by one";
+    return batch->is_isolated
+               ? "results of a run were refused again"
+               : "a batch of results was refused as a whole; they are sent one by one";
 }
 
-static const char *refused_releases(const struct flight *flight)
+static const char *refused_releases(const struct result_batch *batch)
 {
-    return flight->count == 1 ? "a release was refused" : "releases were refused as a whole";
+    return batch->count == 1 ? "a release was refused" : "releases were refused as a whole";
 }
 
 static void on_finished(void *ctx, const struct db_status *status,
@@ -166,20 +167,20 @@ static void on_finished(void *ctx, const struct db_status *status,
 {
     struct worker *worker = ctx;
     struct results *results = &worker->results;
-    struct flight *flight = &results->finish;
+    struct result_batch *batch = &results->finish;
 
     worker_wake(worker);
     telemetry_call(worker, METRICS_CALL_FINISH, status);
     if (status->outcome != DB_OK) {
-        on_refused(worker, flight, status, refused_results(flight), replace_refused);
+        on_refused(worker, batch, status, refused_results(batch), replace_refused);
         return;
     }
-    for (size_t i = 0; i < flight->count; i++) {
-        result_log_outcome(worker, flight->tasks[i], &finished->answers[i]);
-        telemetry_task_finished(worker, flight->tasks[i], finished->answers[i].outcome);
-        task_remove(&worker->tasks, flight->tasks[i]);
+    for (size_t i = 0; i < batch->count; i++) {
+        result_log_outcome(worker, batch->tasks[i], &finished->answers[i]);
+        telemetry_task_finished(worker, batch->tasks[i], finished->answers[i].outcome);
+        task_remove(&worker->tasks, batch->tasks[i]);
     }
-    boarding_end(flight);
+    result_batch_end(batch);
     /* A claim that was sent behind this flush has seen its work already. */
     if (finished->new_work && worker->claims.sent_number < results->sent_number)
         claim_loop_expect_work(worker);
@@ -189,20 +190,20 @@ static void on_released(void *ctx, const struct db_status *status,
                         const struct db_released *released)
 {
     struct worker *worker = ctx;
-    struct flight *flight = &worker->results.release;
+    struct result_batch *batch = &worker->results.release;
 
     worker_wake(worker);
     telemetry_call(worker, METRICS_CALL_RELEASE, status);
     if (status->outcome != DB_OK) {
-        on_refused(worker, flight, status, refused_releases(flight), abandon);
+        on_refused(worker, batch, status, refused_releases(batch), abandon);
         return;
     }
-    for (size_t i = 0; i < flight->count; i++) {
-        result_log_release(worker, flight->tasks[i], released->outcomes[i]);
-        telemetry_task_released(worker, flight->tasks[i], released->outcomes[i]);
-        task_remove(&worker->tasks, flight->tasks[i]);
+    for (size_t i = 0; i < batch->count; i++) {
+        result_log_release(worker, batch->tasks[i], released->outcomes[i]);
+        telemetry_task_released(worker, batch->tasks[i], released->outcomes[i]);
+        task_remove(&worker->tasks, batch->tasks[i]);
     }
-    boarding_end(flight);
+    result_batch_end(batch);
 }
 
 static struct db_task_ref ref_of(const struct task *task)
@@ -236,7 +237,7 @@ static void send_results(struct worker *worker)
     struct results *results = &worker->results;
     struct db_finish_item items[LIMIT_BATCH];
 
-    if (!boarding_fill(worker, &results->finish, false))
+    if (!result_batch_fill(worker, &results->finish, false))
         return;
     for (size_t i = 0; i < results->finish.count; i++)
         fill_item(&items[i], results->finish.tasks[i]);
@@ -247,15 +248,15 @@ static void send_results(struct worker *worker)
 
 static void send_releases(struct worker *worker)
 {
-    struct flight *flight = &worker->results.release;
+    struct result_batch *batch = &worker->results.release;
     struct db_release_item items[LIMIT_BATCH];
 
-    if (!boarding_fill(worker, flight, true))
+    if (!result_batch_fill(worker, batch, true))
         return;
-    for (size_t i = 0; i < flight->count; i++)
-        items[i] = (struct db_release_item){.task = ref_of(flight->tasks[i]),
-                                            .started = flight->tasks[i]->started};
-    db_release_tasks(worker->db, worker->identity.id, items, flight->count, 0, on_released, worker);
+    for (size_t i = 0; i < batch->count; i++)
+        items[i] = (struct db_release_item){.task = ref_of(batch->tasks[i]),
+                                            .started = batch->tasks[i]->started};
+    db_release_tasks(worker->db, worker->identity.id, items, batch->count, 0, on_released, worker);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -273,11 +274,11 @@ static void wake_at(struct worker *worker, uint64_t at_ns)
 
 void results_flush(struct worker *worker)
 {
-    if (!worker->up || worker->tasks.count[TASK_DONE] == 0)
+    if (!worker->up || worker->tasks.count[STAGE_DONE] == 0)
         return;
     send_results(worker);
     send_releases(worker);
-    uint64_t next_ns = worker->tasks.apart > 0 ? boarding_next_ns(worker) : 0;
+    uint64_t next_ns = worker->tasks.isolated > 0 ? result_batch_next_ns(worker) : 0;
     if (next_ns != 0)
         wake_at(worker, next_ns);
 }

@@ -1,5 +1,5 @@
 /*
- * The pool of runners and what it tells: turns its callbacks into results, held pairs and log
+ * The pool of runners and what it tells: turns its callbacks into results, suspended pairs and log
  * lines.
  */
 #include "worker/worker_private.h"
@@ -35,8 +35,8 @@ static void on_started(void *context, struct pool_task *pool_task)
 
     task->started = true;
     telemetry_task_started(worker, task);
-    task_set_stage(&worker->tasks, task, TASK_RUNNING);
-    if (worker->tasks.count[TASK_WAITING] == 0)
+    task_set_stage(&worker->tasks, task, STAGE_RUNNING);
+    if (worker->tasks.count[STAGE_WAITING] == 0)
         worker_wake(worker); /* a narrow claim may go out now */
     log_debug("task_started", "handler started", LOG_QUEUE(worker->queue),
               LOG_FLOW(task->row->flow), LOG_STEP(task->row->step), LOG_RUN(task->row->run_id),
@@ -75,15 +75,15 @@ static void on_event(void *context, const struct pool_event *event)
            event->pid != 0 ? LOG_PID(event->pid) : LOG_FIELD_NONE);
 }
 
-static void collect_held_pairs(struct worker *worker)
+static void collect_suspended_pairs(struct worker *worker)
 {
     size_t count = registry_pair_count(worker->registry);
 
-    worker->held_count = 0;
+    worker->suspended_count = 0;
     for (size_t i = 0; i < count; i++) {
         const struct deployment_step *step = registry_pair(worker->registry, i);
-        if (worker->modules[step->deployment->module].held)
-            worker->held[worker->held_count++] = worker->pairs[i];
+        if (worker->modules[step->deployment->module].suspended)
+            worker->suspended[worker->suspended_count++] = worker->pairs[i];
     }
 }
 
@@ -93,14 +93,14 @@ static void on_module_state(void *context, struct pool_module *pool_module,
     (void)reason; /* the pool logs it as an event */
     struct worker *worker = context;
     struct worker_module *module = pool_module_data(pool_module);
-    bool held = state == POOL_MODULE_HELD;
+    bool suspended = state == POOL_MODULE_SUSPENDED;
 
-    module->held = held;
+    module->suspended = suspended;
     module->answered = true;
-    collect_held_pairs(worker);
+    collect_suspended_pairs(worker);
     if (worker->life.state == WORKER_STARTING)
         startup_module_answered(worker);
-    else if (!held)
+    else if (!suspended)
         claim_loop_expect_work(worker);
     worker_wake(worker);
 }

@@ -25,7 +25,7 @@ static void on_reason(void *ctx, const struct db_status *status, const struct db
 
     worker->standby.call_is_out = false;
     if (worker->life.state != WORKER_STANDBY ||
-        !connection_answered(worker, status, "asking why this host may not start"))
+        !database_answered(worker, status, "asking why this host may not start"))
         return;
     if (fence->reason != DB_FENCE_NONE)
         standby_explain(worker, fence);
@@ -45,7 +45,7 @@ static void on_registered(void *ctx, const struct db_status *status,
 
     worker->standby.call_is_out = false;
     if (worker->life.state != WORKER_STANDBY ||
-        !connection_answered(worker, status, "register_worker (standing by)"))
+        !database_answered(worker, status, "register_worker (standing by)"))
         return; /* the next tick registers again */
     if (*answer == DB_REGISTERED) {
         registration_take(worker, true);
@@ -113,7 +113,7 @@ static void on_fence(void *ctx, const struct db_status *status, const struct db_
 
     worker->standby.call_is_out = false;
     if (worker->life.state != WORKER_STANDBY ||
-        !connection_answered(worker, status, "asking whether this host may start"))
+        !database_answered(worker, status, "asking whether this host may start"))
         return;
     if (fence->reason != DB_FENCE_NONE) {
         uncovered_end(worker); /* its operator wants it to stand by now */

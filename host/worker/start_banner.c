@@ -37,7 +37,7 @@ static void show_flow(const struct worker *worker, const struct worker_module *m
                                            .compilation = module->compilation,
                                            .activation = module->activation,
                                            .operator_switches = activation_is_left(worker, module),
-                                           .held = module->held,
+                                           .suspended = module->suspended,
                                            .queue_mode = queue_mode_name(deployment->mode),
                                            .steps_here = here.data,
                                            .steps_elsewhere = elsewhere.data,

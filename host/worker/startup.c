@@ -25,7 +25,7 @@ static bool answered(struct worker *worker, const struct db_status *status, cons
     worker->startup.call_is_out = false;
     if (worker->life.state != WORKER_STARTING)
         return false;
-    if (connection_answered(worker, status, what))
+    if (database_answered(worker, status, what))
         return true;
     if (worker->settings->check)
         worker_fail(worker, ERROR_UNAVAILABLE, "%s: %s", what, status->text);
@@ -69,7 +69,7 @@ static void on_fence(void *ctx, const struct db_status *status, const struct db_
     }
     standby_explain(worker, fence);
     if (worker->settings->check && !worker->settings->exit_if_disabled)
-        next(worker, STARTUP_DEPLOY); /* told, not waited for */
+        next(worker, STARTUP_DEPLOY); /* logged, not waited for */
     else
         (void)standby_enter(worker, standby_why(fence->reason));
 }

@@ -9,7 +9,7 @@
 #include "worker/worker_private.h"
 
 /* What a list keeps free at its end, for the number of those that are not shown. */
-enum { REST_ROOM = 32 };
+enum { IDLE_ROOM = 32 };
 
 static void put_list(struct buf *text, const struct db_texts *items, const char *separator)
 {
@@ -20,7 +20,7 @@ static void put_list(struct buf *text, const struct db_texts *items, const char 
 /* One more line of a list; false when it does not fit, and the list ends. */
 static bool put_line(struct buf *text, const char *line)
 {
-    if (text->size + strlen(line) + REST_ROOM > text->maximum)
+    if (text->size + strlen(line) + IDLE_ROOM > text->maximum)
         return false;
     buf_printf(text, "\n  %s", line);
     return buf_ok(text);

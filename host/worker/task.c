@@ -23,7 +23,7 @@ struct task *task_add(struct task_table *table, struct db_claim_row *row,
     else
         table->first = task;
     table->last = task;
-    table->count[TASK_WAITING]++;
+    table->count[STAGE_WAITING]++;
     return task;
 }
 
@@ -37,9 +37,9 @@ static void drop_text(struct task_table *table, struct task *task)
 
 void task_remove(struct task_table *table, struct task *task)
 {
-    if (task->stage == TASK_DONE || task->stage == TASK_SENT)
+    if (task->stage == STAGE_DONE || task->stage == STAGE_SENT)
         table->results_acknowledged++;
-    task_set_apart(table, task, 0);
+    task_isolate(table, task, 0);
     drop_text(table, task);
     table->count[task->stage]--;
     *(task->previous != NULL ? &task->previous->next : &table->first) = task->next;
@@ -55,11 +55,11 @@ void task_set_stage(struct task_table *table, struct task *task, enum task_stage
     task->stage = stage;
 }
 
-void task_set_apart(struct task_table *table, struct task *task, uint64_t until_ns)
+void task_isolate(struct task_table *table, struct task *task, uint64_t until_ns)
 {
-    table->apart -= task->apart_until_ns != 0;
-    table->apart += until_ns != 0;
-    task->apart_until_ns = until_ns;
+    table->isolated -= task->isolated_until_ns != 0;
+    table->isolated += until_ns != 0;
+    task->isolated_until_ns = until_ns;
 }
 
 void task_decide(struct task_table *table, struct task *task, enum task_verdict verdict,
@@ -78,7 +78,7 @@ void task_decide(struct task_table *table, struct task *task, enum task_verdict 
             task->verdict = VERDICT_FAILED; /* results.c names the reason when there is no text */
         }
     }
-    if (task->stage == TASK_WAITING || task->stage == TASK_RUNNING)
+    if (task->stage == STAGE_WAITING || task->stage == STAGE_RUNNING)
         table->results_made++;
-    task_set_stage(table, task, TASK_DONE);
+    task_set_stage(table, task, STAGE_DONE);
 }

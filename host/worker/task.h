@@ -1,6 +1,6 @@
 /*
- * The tasks that this host holds: from the claim until the database has acknowledged their result
- * or their release. Everything in the table is a claim to be named as held after a reconnect.
+ * The tasks of this host: from the claim until the database has acknowledged their result
+ * or their release. Everything in the table is a claim to be named as in flight after a reconnect.
  *
  *     waiting    in the pool, handler not begun
  *     running    handler began
@@ -19,7 +19,7 @@
 struct db_claim_row;
 struct deployment_step;
 
-enum task_stage { TASK_WAITING, TASK_RUNNING, TASK_DONE, TASK_SENT, TASK_STAGES };
+enum task_stage { STAGE_WAITING, STAGE_RUNNING, STAGE_DONE, STAGE_SENT, STAGES };
 
 enum task_verdict { VERDICT_COMPLETED, VERDICT_FAILED, VERDICT_PERMANENT, VERDICT_RELEASE };
 
@@ -34,22 +34,22 @@ struct task {
     bool run_ended; /* the database said so: nothing to report */
     char *text;     /* output or error, owned; NULL: none */
     size_t text_size;
-    int retry_after_s;       /* -1: the step's backoff */
-    uint64_t apart_until_ns; /* 0: goes with the others; else see boarding.c */
+    int retry_after_s;          /* -1: the step's backoff */
+    uint64_t isolated_until_ns; /* 0: goes with the others; else see result_batch.c */
     uint32_t refusals;
     struct task *next, *previous;
 };
 
 struct task_table {
     struct task *first, *last; /* by time of claim */
-    uint32_t count[TASK_STAGES];
-    uint32_t apart;        /* tasks that have apart_until_ns */
+    uint32_t count[STAGES];
+    uint32_t isolated;     /* tasks that have isolated_until_ns */
     size_t result_bytes;   /* of the texts */
     uint64_t results_made; /* ever: tasks that came to done */
     uint64_t results_acknowledged;
 };
 
-/* Takes over the row; the caller holds it (db_claim_row_hold) once the task is there. NULL: no
+/* Takes over the row; the caller keeps it (db_claim_row_own) once the task is there. NULL: no
  * memory, and the row is still the claim's. */
 struct task *task_add(struct task_table *table, struct db_claim_row *row,
                       const struct deployment_step *step, uint64_t claimed_ns);
@@ -65,22 +65,22 @@ void task_decide(struct task_table *table, struct task *task, enum task_verdict 
 
 /* Its result or release was refused though not for what it is: until then it is left alone, and
  * then goes without the others. 0: with the others again. */
-void task_set_apart(struct task_table *table, struct task *task, uint64_t until_ns);
+void task_isolate(struct task_table *table, struct task *task, uint64_t until_ns);
 
 static inline uint32_t task_count(const struct task_table *table)
 {
-    return table->count[TASK_WAITING] + table->count[TASK_RUNNING] + table->count[TASK_DONE] +
-           table->count[TASK_SENT];
+    return table->count[STAGE_WAITING] + table->count[STAGE_RUNNING] + table->count[STAGE_DONE] +
+           table->count[STAGE_SENT];
 }
 
 static inline uint32_t task_count_in_pool(const struct task_table *table)
 {
-    return table->count[TASK_WAITING] + table->count[TASK_RUNNING];
+    return table->count[STAGE_WAITING] + table->count[STAGE_RUNNING];
 }
 
 static inline uint32_t task_count_unreported(const struct task_table *table)
 {
-    return table->count[TASK_DONE] + table->count[TASK_SENT];
+    return table->count[STAGE_DONE] + table->count[STAGE_SENT];
 }
 
 #endif

@@ -128,7 +128,7 @@ void telemetry_claimed(struct worker *worker, const struct db_claim *claim)
         [DB_CLAIM_BUSY] = METRICS_MESSAGE_BUSY,
         [DB_CLAIM_STALE] = METRICS_MESSAGE_STALE,
         [DB_CLAIM_FOREIGN] = METRICS_MESSAGE_FOREIGN,
-        [DB_CLAIM_HELD] = METRICS_MESSAGE_HELD,
+        [DB_CLAIM_SUSPENDED] = METRICS_MESSAGE_HELD,
         [DB_CLAIM_UNSUPPORTED] = METRICS_MESSAGE_UNSUPPORTED};
 
     if (worker->telemetry == NULL)

@@ -72,13 +72,13 @@ static void put_slots(const struct worker *worker, struct buf *text)
 {
     const struct task_table *tasks = &worker->tasks;
     uint32_t slots = (uint32_t)worker->settings->concurrency;
-    uint32_t busy = tasks->count[TASK_RUNNING] < slots ? tasks->count[TASK_RUNNING] : slots;
+    uint32_t busy = tasks->count[STAGE_RUNNING] < slots ? tasks->count[STAGE_RUNNING] : slots;
 
     exposition_family(text, "pgflow_slots", "gauge", "Handlers that may run at once.");
     exposition_count(text, "pgflow_slots", "", ONE("state", "busy"), busy);
     exposition_count(text, "pgflow_slots", "", ONE("state", "free"), slots - busy);
     put_one(text, "pgflow_tasks_waiting", "gauge", "Claimed tasks whose handler has not begun.",
-            tasks->count[TASK_WAITING]);
+            tasks->count[STAGE_WAITING]);
     put_one(text, "pgflow_results_unreported", "gauge",
             "Ended tasks that the database has not acknowledged.", task_count_unreported(tasks));
     put_one(text, "pgflow_results_unreported_bytes", "gauge", "Outputs and errors of these.",
@@ -117,7 +117,8 @@ static void put_runners(const struct worker *worker, struct buf *text)
                       "1 while the module of the flow cannot start: its tasks stay queued.");
     for (size_t i = 0; i < worker->module_count; i++)
         exposition_count(text, "pgflow_module_held", "",
-                         ONE("flow", worker->modules[i].deployment->flow), worker->modules[i].held);
+                         ONE("flow", worker->modules[i].deployment->flow),
+                         worker->modules[i].suspended);
 }
 
 static void put_database(const struct worker *worker, struct buf *text)

@@ -1,6 +1,6 @@
 /*
  * What only the database knows: how long the queue is, and how far versions are drained. Asked for
- * at the heartbeat's tick, on the lane for calls that may take long.
+ * at the heartbeat's tick, on the connection for calls that may take long.
  *
  * Counting a long queue takes long. So that watching costs the database no more than a twentieth of
  * one backend, the next question waits twenty times as long as the last answer took.

@@ -30,7 +30,7 @@ static void put_modules(const struct worker *worker, struct buf *text)
         put_text(text, "flow", deployment->flow);
         put_text(text, "version", deployment->version);
         put_text(text, "buildId", deployment->build_id);
-        buf_printf(text, "\"held\":%s}", worker->modules[i].held ? "true" : "false");
+        buf_printf(text, "\"held\":%s}", worker->modules[i].suspended ? "true" : "false");
     }
     buf_putc(text, ']');
 }
@@ -51,8 +51,8 @@ static void put_host(const struct worker *worker, struct buf *text)
     put_text(text, "worker", worker->identity.id);
     put_text(text, "version", PGFLOW_VERSION);
     put_count(text, "concurrency", (uint64_t)worker->settings->concurrency);
-    put_count(text, "busy", worker->tasks.count[TASK_RUNNING]);
-    put_count(text, "waiting", worker->tasks.count[TASK_WAITING]);
+    put_count(text, "busy", worker->tasks.count[STAGE_RUNNING]);
+    put_count(text, "waiting", worker->tasks.count[STAGE_WAITING]);
     put_count(text, "unreported", task_count_unreported(&worker->tasks));
     put_modules(worker, text);
     buf_putc(text, '}');

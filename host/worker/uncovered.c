@@ -71,7 +71,7 @@ static void on_asked(void *ctx, const struct db_status *status, const struct db_
 
     if (worker->life.state != WORKER_STANDBY || !worker->uncovered.waits)
         return;
-    if (!connection_answered(worker, status, "checking the coverage of the queue") ||
+    if (!database_answered(worker, status, "checking the coverage of the queue") ||
         missing->count > 0) {
         pause_and_ask(worker);
         return;

@@ -18,7 +18,7 @@ static void pump(uv_idle_t *idle)
         return;
     results_flush(worker);
     reclaim_run(worker);
-    rest_run(worker);
+    idle_run(worker);
     claim_loop_run(worker);
     maintenance_run(worker);
     drain_run(worker);
@@ -42,7 +42,7 @@ void worker_fail(struct worker *worker, int code, const char *format, ...)
         va_end(values);
         (void)error_set(&worker->failure, code, "%s", text);
     }
-    drain_begin(worker, DRAIN_THEN_EXIT, code, "failed; the reason is told at the end");
+    drain_begin(worker, DRAIN_THEN_EXIT, code, "failed; the reason is logged at the end");
 }
 
 static void close_handle(uv_handle_t *handle, void *context)
@@ -118,7 +118,7 @@ static bool open_all(struct worker *worker, struct error *error)
     if (!descriptors_reserve(worker, error) || !signals_open(worker, error) ||
         !modules_load(worker, error) || !telemetry_open(worker, error) ||
         !registration_make_info(worker, error) || !control_make_channel(worker, error) ||
-        !runners_create(worker, error) || !connection_open(worker, error))
+        !runners_create(worker, error) || !database_open(worker, error))
         return false;
     notify_systemd_start_watchdog(worker);
     return true;

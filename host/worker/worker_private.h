@@ -22,9 +22,9 @@
 #include "options/settings.h"
 #include "pool/pool.h"
 #include "registry/registry.h"
+#include "worker/claim_depth.h"
+#include "worker/idle.h"
 #include "worker/lifecycle.h"
-#include "worker/pacing.h"
-#include "worker/rest.h"
 #include "worker/task.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -35,7 +35,7 @@ struct worker_module {
     struct pool_module *pool;
     const struct deployment *deployment;
     bool answered; /* pool_warm was */
-    bool held;
+    bool suspended;
     char compilation[16], activation[16]; /* the database's words, for the banner */
     char active_flow[LIMIT_SLUG + 1];     /* of its alias; "" none */
     bool offer_open;                      /* to be offered for activation (again) */
@@ -113,15 +113,15 @@ struct claim_loop {
 };
 
 /* One call that carries tasks; its answer is by place. */
-struct flight {
+struct result_batch {
     struct task *tasks[LIMIT_BATCH];
-    size_t count;  /* 0: none on its way */
-    size_t singly; /* so many items go one by one */
-    bool is_apart; /* what is on its way was set apart before */
+    size_t count;     /* 0: none on its way */
+    size_t singly;    /* so many items go one by one */
+    bool is_isolated; /* what is on its way was isolated before */
 };
 
 struct results {
-    struct flight finish, release;
+    struct result_batch finish, release;
     uint64_t sent_number;
     uv_timer_t timer;
 };
@@ -151,7 +151,7 @@ struct maintenance {
     uv_timer_t timer;
 };
 
-enum drain_stage { DRAIN_FINISH, DRAIN_CANCEL, DRAIN_REPORT, DRAIN_MARK, DRAIN_CLOSE };
+enum drain_stage { DRAIN_FINISH, DRAIN_CANCEL, DRAIN_REPORT, DRAIN_DEREGISTER, DRAIN_CLOSE };
 enum drain_then { DRAIN_THEN_EXIT, DRAIN_THEN_STANDBY };
 
 struct drain {
@@ -162,7 +162,7 @@ struct drain {
     bool hurried;      /* a second signal */
     bool keep_waiting; /* --once: tasks that wait for a runner still run */
     uint64_t deadline_ns;
-    unsigned marks_out;
+    unsigned deregistrations_out;
 };
 
 struct worker {
@@ -183,11 +183,11 @@ struct worker {
     uint64_t handler_files; /* descriptors that a handler may open; 0: as many as we */
     const char *queue;
     char function[LIMIT_FUNCTION_NAME + 1];
-    char control_channel[64]; /* on which the database speaks to hosts of this function */
-    char *info;               /* for registrations, JSON */
-    struct db_pair *pairs;    /* all served ones, in the registry's order */
-    struct db_pair *held;     /* those of held modules */
-    size_t held_count;
+    char control_channel[64];  /* on which the database speaks to hosts of this function */
+    char *info;                /* for registrations, JSON */
+    struct db_pair *pairs;     /* all served ones, in the registry's order */
+    struct db_pair *suspended; /* those of suspended modules */
+    size_t suspended_count;
 
     struct db *db;
     bool up;
@@ -202,7 +202,7 @@ struct worker {
     struct uncovered uncovered;
     struct task_table tasks;
     struct claim_loop claims;
-    struct rest rest;
+    struct idle idle;
     struct results results;
     struct reclaim reclaim;
     struct heartbeat heartbeat;
@@ -235,14 +235,14 @@ void modules_log_changed(struct worker *worker);
 /* runners.c: the pool and its callbacks */
 bool runners_create(struct worker *worker, struct error *error) MUST_CHECK;
 
-/* connection.c */
-bool connection_open(struct worker *worker, struct error *error) MUST_CHECK;
+/* database.c */
+bool database_open(struct worker *worker, struct error *error) MUST_CHECK;
 /* Of one statement: LIMIT_DB_DEADLINE_MS, or more where --max-payload allows large results. */
 int connection_deadline_ms(const struct settings *settings);
 /* True when the answer is there. Otherwise says what to do: a permanent refusal has failed the
  * worker already (as `what`); after anything else the caller tries again when the database is up.
  */
-bool connection_answered(struct worker *worker, const struct db_status *status, const char *what);
+bool database_answered(struct worker *worker, const struct db_status *status, const char *what);
 
 /* startup.c */
 void startup_run(struct worker *worker);
@@ -300,26 +300,26 @@ void claim_loop_start(struct worker *worker);
 /* Something should be claimable. */
 void claim_loop_expect_work(struct worker *worker);
 
-/* rest_loop.c */
-void rest_run(struct worker *worker);
-void rest_on_listening(struct worker *worker, bool listening);
+/* idle_loop.c */
+void idle_run(struct worker *worker);
+void idle_on_listening(struct worker *worker, bool listening);
 
 /* dispatch.c */
 void dispatch_claim(struct worker *worker, const struct db_claim *claim, uint64_t claimed_ns);
 void dispatch_recall_late(struct worker *worker);
 
-/* boarding.c */
+/* result_batch.c */
 /* False: one is on its way already, or nothing may go now. */
-bool boarding_fill(struct worker *worker, struct flight *flight, bool releases);
-/* When the next of those that are apart may go; 0: none waits for its time. */
-uint64_t boarding_next_ns(const struct worker *worker);
-/* The call failed: its tasks are to be sent again. They stay listed until boarding_end. */
-void boarding_take_back(struct worker *worker, struct flight *flight);
+bool result_batch_fill(struct worker *worker, struct result_batch *batch, bool releases);
+/* When the next isolated one may go; 0: none waits for its time. */
+uint64_t result_batch_next_ns(const struct worker *worker);
+/* The call failed: its tasks are to be sent again. They stay listed until result_batch_end. */
+void result_batch_requeue(struct worker *worker, struct result_batch *batch);
 /* One by one from now on. False: it was one already. */
-bool boarding_split(struct worker *worker, struct flight *flight);
-void boarding_set_apart(struct worker *worker, struct flight *flight);
+bool result_batch_split(struct worker *worker, struct result_batch *batch);
+void result_batch_isolate(struct worker *worker, struct result_batch *batch);
 /* The call was answered, whatever the answer. */
-void boarding_end(struct flight *flight);
+void result_batch_end(struct result_batch *batch);
 
 /* results.c */
 void results_flush(struct worker *worker);

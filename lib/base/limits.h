@@ -45,7 +45,7 @@
 #define LIMIT_QUEUES_SHOWN 20      /* in a message; of the steps of a module likewise */
 #define LIMIT_FOREIGN_IDS_SHOWN 20
 #define LIMIT_RESULTS_BUFFERED_MIB 256 /* results kept while the database is away */
-#define LIMIT_RESULTS_APART 1000       /* results it refuses that do not narrow the claims */
+#define LIMIT_RESULTS_ISOLATED 1000    /* results it refuses that do not narrow the claims */
 
 /* Log. */
 #define LIMIT_LOG_LINE (16 * LIMIT_KIB)

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct call *call_create(const struct statement *statement, enum call_lane lane, call_answer answer,
-                         call_done done, void *ctx)
+struct call *call_create(const struct statement *statement, enum call_connection connection,
+                         call_answer answer, call_done done, void *ctx)
 {
     struct call *call = calloc(1, sizeof(*call));
     if (!call) {
@@ -19,7 +19,7 @@ struct call *call_create(const struct statement *statement, enum call_lane lane,
         abort();
     }
     call->statement = statement;
-    call->lane = lane;
+    call->connection = connection;
     call->answer = answer;
     call->done = done;
     call->ctx = ctx;

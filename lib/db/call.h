@@ -2,7 +2,7 @@
  * One statement on its way: parameters, answer, whom to tell. Private to
  * lib/db.
  *
- *     made by calls_*.c  ->  db_submit  ->  a lane's pipeline  ->  answered
+ *     made by calls_*.c  ->  db_submit  ->  a connection's pipeline  ->  answered
  *                                \-> later list (unsent, lost)  ->  answered
  */
 #ifndef PGFLOW_DB_CALL_H
@@ -20,7 +20,7 @@ struct statement {
     const char *sql;
 };
 
-enum call_lane {
+enum call_connection {
     CALL_WORK,    /* claims, results, releases */
     CALL_CONTROL, /* short and urgent: heartbeat; claims of short tasks */
     CALL_SIDE,    /* may take long: maintain, deployments */
@@ -38,7 +38,7 @@ struct call {
     struct call *next;
     const struct statement *statement;
     struct params params;
-    enum call_lane lane;
+    enum call_connection connection;
     call_answer answer;
     call_done done;
     void *ctx;
@@ -46,7 +46,7 @@ struct call {
 
     /* Of the current sending. */
     int sendings;
-    bool is_greeting;   /* sent before the lane is up */
+    bool is_greeting;   /* sent before the connection is up */
     bool retry_never;   /* inside --check's transaction */
     bool unnamed;       /* a stale statement was met */
     bool prepare_ahead; /* the answer to a Prepare comes first */
@@ -63,8 +63,8 @@ struct call {
 /* Never NULL: without two KiB of memory nobody could be told, so it ends the
  * process; every task is durable. Payloads that find no memory are answered
  * DB_UNSENT. */
-struct call *call_create(const struct statement *statement, enum call_lane lane, call_answer answer,
-                         call_done done, void *ctx);
+struct call *call_create(const struct statement *statement, enum call_connection connection,
+                         call_answer answer, call_done done, void *ctx);
 void call_destroy(struct call *call);
 
 /* Sends statement and parameters into the pipeline, without Sync. */

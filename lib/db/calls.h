@@ -1,6 +1,6 @@
 /*
  * The SQL interface of the host, one function a call. The SQL behind each is
- * described in docs/sql-reference.md; here: C types, ownership, lanes.
+ * described in docs/sql-reference.md; here: C types, ownership, connections.
  *
  * Arguments are copied before the function returns. Results are valid during
  * the callback, but for claim rows (see there); they are NULL unless the status
@@ -115,7 +115,7 @@ struct db_registration {
     struct db_pairs supported; /* none with standby */
     const char *info;          /* JSON object; NULL: {} */
     bool standby;
-    struct db_pairs held;
+    struct db_pairs suspended;
     const char *predecessor; /* this process's earlier row, or NULL */
 };
 enum db_registered {
@@ -139,7 +139,7 @@ struct db_heartbeat {
 typedef void (*db_heartbeat_done)(void *ctx, const struct db_status *status,
                                   const struct db_heartbeat *result);
 void db_heartbeat(struct db *db, const char *worker_id, struct db_texts runs_in_flight,
-                  struct db_pairs held, db_heartbeat_done done, void *ctx);
+                  struct db_pairs suspended, db_heartbeat_done done, void *ctx);
 
 void db_mark_worker_stopped(struct db *db, const char *worker_id, db_done done, void *ctx);
 
@@ -155,17 +155,17 @@ typedef void (*db_offer_done)(void *ctx, const struct db_status *status,
 void db_offer_activation(struct db *db, const char *flow, const char *worker_id, db_offer_done done,
                          void *ctx);
 
-/* begin_rest: the session that listens will be told of what becomes visible from now on.
- * DB_REST_ASLEEP: of all that a claim sent from now on does not see; DB_REST_WATCHED: not of a
- * start that is open now; DB_REST_AWAKE: of nothing. `insist`: although a start may be open.
- * end_rest takes it back. Without that session: DB_UNSENT. */
-enum db_rest { DB_REST_AWAKE, DB_REST_WATCHED, DB_REST_ASLEEP };
-typedef void (*db_rest_done)(void *ctx, const struct db_status *status, const enum db_rest *result);
-void db_begin_rest(struct db *db, const char *queue, bool insist, db_rest_done done, void *ctx);
-void db_end_rest(struct db *db, db_done done, void *ctx);
+/* begin_idle: the session that listens will be told of what becomes visible from now on.
+ * DB_IDLE_ASLEEP: of all that a claim sent from now on does not see; DB_IDLE_WATCHED: not of a
+ * start that is open now; DB_IDLE_AWAKE: of nothing. `insist`: although a start may be open.
+ * end_idle takes it back. Without that session: DB_UNSENT. */
+enum db_idle { DB_IDLE_AWAKE, DB_IDLE_WATCHED, DB_IDLE_ASLEEP };
+typedef void (*db_rest_done)(void *ctx, const struct db_status *status, const enum db_idle *result);
+void db_begin_idle(struct db *db, const char *queue, bool insist, db_rest_done done, void *ctx);
+void db_end_idle(struct db *db, db_done done, void *ctx);
 
 /* Recovery and cleaning; does nothing when another host is at it. `requeued`:
- * tasks given back to their queues. */
+ * tasks released to their queues. */
 typedef void (*db_count_done)(void *ctx, const struct db_status *status, const int *requeued);
 void db_maintain(struct db *db, db_count_done done, void *ctx);
 
@@ -213,16 +213,16 @@ enum db_claim_outcome {
     DB_CLAIM_BUSY,
     DB_CLAIM_STALE,
     DB_CLAIM_FOREIGN,
-    DB_CLAIM_HELD,
+    DB_CLAIM_SUSPENDED,
     DB_CLAIM_UNSUPPORTED,
     DB_CLAIM_FENCED, /* the only row; reason */
     DB_CLAIM_EMPTY,  /* the only row; due_in_ms */
 };
 
 /*
- * One message. After the callback a row is freed, unless db_claim_row_hold()
+ * One message. After the callback a row is freed, unless db_claim_row_own()
  * was called on it; then the caller owns it until db_claim_row_drop(). A row
- * holds nothing of its neighbours but the flow_input of its run, which they
+ * shares nothing with its neighbours but the flow_input of its run, which they
  * share, so a long task pins its own payload only.
  */
 struct db_claim_row {
@@ -263,16 +263,16 @@ typedef void (*db_claim_done)(void *ctx, const struct db_status *status,
  * control connection, so that the database works on both at once. */
 enum db_claim_way { DB_CLAIM_BEHIND_RESULTS, DB_CLAIM_BESIDE_RESULTS };
 void db_read_and_claim_tasks(struct db *db, const char *queue, int quantity, int visibility_s,
-                             const char *worker_id, struct db_pairs held, enum db_claim_way way,
-                             db_claim_done done, void *ctx);
+                             const char *worker_id, struct db_pairs suspended,
+                             enum db_claim_way way, db_claim_done done, void *ctx);
 
 /* Lets the session of that way plan the statements of claims and results before the first of them
  * come. Changes nothing; a failure costs nothing but that time. */
 void db_warm_up(struct db *db, const char *queue, enum db_claim_way way, db_done done, void *ctx);
 
 /* To keep the row after the callback. */
-void db_claim_row_hold(struct db_claim_row *row);
-/* Frees a held row. Takes NULL. */
+void db_claim_row_own(struct db_claim_row *row);
+/* Frees an owned row. Takes NULL. */
 void db_claim_row_drop(struct db_claim_row *row);
 
 /* ---- Results ---- */
@@ -336,9 +336,10 @@ typedef void (*db_release_done)(void *ctx, const struct db_status *status,
 void db_release_tasks(struct db *db, const char *worker_id, const struct db_release_item *items,
                       size_t count, int delay_s, db_release_done done, void *ctx);
 
-/* `held`: every claim whose result is not acknowledged. The count is of tasks
- * given back. */
-void db_release_tasks_except(struct db *db, const char *worker_id, const struct db_task_ref *held,
-                             size_t count, db_count_done done, void *ctx);
+/* `in_flight`: every claim whose result is not acknowledged. The count is of released
+ * tasks. */
+void db_release_tasks_except(struct db *db, const char *worker_id,
+                             const struct db_task_ref *in_flight, size_t count, db_count_done done,
+                             void *ctx);
 
 #endif

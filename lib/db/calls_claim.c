@@ -55,7 +55,7 @@ static const char *const column_names[COLUMNS] = {
 static const char *const outcome_words[] = {
     [DB_CLAIM_STARTED] = "started", [DB_CLAIM_BUSY] = "busy",
     [DB_CLAIM_STALE] = "stale",     [DB_CLAIM_FOREIGN] = "foreign",
-    [DB_CLAIM_HELD] = "held",       [DB_CLAIM_UNSUPPORTED] = "unsupported",
+    [DB_CLAIM_SUSPENDED] = "held",  [DB_CLAIM_UNSUPPORTED] = "unsupported",
     [DB_CLAIM_FENCED] = "fenced",   [DB_CLAIM_EMPTY] = "empty",
 };
 
@@ -73,7 +73,7 @@ static void drop_shared(struct shared_text *shared)
         free(shared);
 }
 
-void db_claim_row_hold(struct db_claim_row *row)
+void db_claim_row_own(struct db_claim_row *row)
 {
     ((struct owned_row *)row)->is_held = true;
 }
@@ -241,14 +241,14 @@ static void answer_claim(struct call *call, const struct db_status *status, PGre
     free((void *)rows);
 }
 
-static enum call_lane lane_of(enum db_claim_way way)
+static enum call_connection connection_of(enum db_claim_way way)
 {
     return way == DB_CLAIM_BESIDE_RESULTS ? CALL_CONTROL : CALL_WORK;
 }
 
 void db_read_and_claim_tasks(struct db *db, const char *queue, int quantity, int visibility_s,
-                             const char *worker_id, struct db_pairs held, enum db_claim_way way,
-                             db_claim_done done, void *ctx)
+                             const char *worker_id, struct db_pairs suspended,
+                             enum db_claim_way way, db_claim_done done, void *ctx)
 {
     static const struct statement statement = {
         .name = "read_and_claim_tasks",
@@ -256,12 +256,13 @@ void db_read_and_claim_tasks(struct db *db, const char *queue, int quantity, int
                " attempt, max_attempts, claim_no, timeout, input, flow_input, input_error,"
                " body_mismatch, reason, due_in_ms from"
                " pgflow.read_and_claim_tasks($1, $2, $3, $4::uuid, " CALLS_PAIRS("$5", "$6") ")"};
-    struct call *call = call_create(&statement, lane_of(way), answer_claim, (call_done)done, ctx);
+    struct call *call =
+        call_create(&statement, connection_of(way), answer_claim, (call_done)done, ctx);
     params_text(&call->params, queue);
     params_int(&call->params, quantity);
     params_int(&call->params, visibility_s);
     params_text(&call->params, worker_id);
-    calls_put_pairs(&call->params, held);
+    calls_put_pairs(&call->params, suspended);
     db_submit(db, call);
 }
 
@@ -269,7 +270,7 @@ void db_warm_up(struct db *db, const char *queue, enum db_claim_way way, db_done
 {
     static const struct statement statement = {.sql = "select pgflow.warm_up($1)"};
     struct call *call =
-        call_create(&statement, lane_of(way), calls_answer_done, (call_done)done, ctx);
+        call_create(&statement, connection_of(way), calls_answer_done, (call_done)done, ctx);
     params_text(&call->params, queue);
     db_submit(db, call);
 }

@@ -167,14 +167,15 @@ void db_release_tasks(struct db *db, const char *worker_id, const struct db_rele
     db_submit(db, call);
 }
 
-void db_release_tasks_except(struct db *db, const char *worker_id, const struct db_task_ref *held,
-                             size_t count, db_count_done done, void *ctx)
+void db_release_tasks_except(struct db *db, const char *worker_id,
+                             const struct db_task_ref *in_flight, size_t count, db_count_done done,
+                             void *ctx)
 {
     static const struct statement statement = {
         .sql = "select pgflow.release_tasks_except($1::uuid, $2::text[]::uuid[], $3, $4, $5)"};
     struct call *call =
         call_create(&statement, CALL_WORK, calls_answer_count, (call_done)done, ctx);
     params_text(&call->params, worker_id);
-    calls_put_task_refs(&call->params, held, sizeof(*held), count);
+    calls_put_task_refs(&call->params, in_flight, sizeof(*in_flight), count);
     db_submit(db, call);
 }

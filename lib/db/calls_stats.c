@@ -1,6 +1,6 @@
 /*
- * What the metrics and the status page ask the database for. They read only; on the side lane,
- * because a long queue takes time to count.
+ * What the metrics and the status page ask the database for. They read only; on the side
+ * connection, because a long queue takes time to count.
  */
 #include "db/calls_support.h"
 

@@ -42,7 +42,7 @@ void db_register_worker(struct db *db, const struct db_registration *registratio
     calls_put_pairs(&call->params, registration->supported);
     params_text(&call->params, registration->info ? registration->info : "{}");
     params_bool(&call->params, registration->standby);
-    calls_put_pairs(&call->params, registration->held);
+    calls_put_pairs(&call->params, registration->suspended);
     params_text(&call->params, registration->predecessor);
     db_submit(db, call);
 }
@@ -68,7 +68,7 @@ static void answer_heartbeat(struct call *call, const struct db_status *status, 
 }
 
 void db_heartbeat(struct db *db, const char *worker_id, struct db_texts runs_in_flight,
-                  struct db_pairs held, db_heartbeat_done done, void *ctx)
+                  struct db_pairs suspended, db_heartbeat_done done, void *ctx)
 {
     static const struct statement statement = {
         .name = "heartbeat",
@@ -78,7 +78,7 @@ void db_heartbeat(struct db *db, const char *worker_id, struct db_texts runs_in_
         call_create(&statement, CALL_CONTROL, answer_heartbeat, (call_done)done, ctx);
     params_text(&call->params, worker_id);
     calls_put_texts(&call->params, runs_in_flight);
-    calls_put_pairs(&call->params, held);
+    calls_put_pairs(&call->params, suspended);
     db_submit(db, call);
 }
 
@@ -135,14 +135,14 @@ void db_offer_activation(struct db *db, const char *flow, const char *worker_id,
     db_submit(db, call);
 }
 
-/* ---- begin_rest, end_rest ---- */
+/* ---- begin_idle, end_idle ---- */
 
 static void answer_rest(struct call *call, const struct db_status *status, PGresult *result)
 {
     static const char *const words[] = {
-        [DB_REST_AWAKE] = "awake",
-        [DB_REST_WATCHED] = "watched",
-        [DB_REST_ASLEEP] = "asleep",
+        [DB_IDLE_AWAKE] = "awake",
+        [DB_IDLE_WATCHED] = "watched",
+        [DB_IDLE_ASLEEP] = "asleep",
     };
     db_rest_done done = (db_rest_done)call->done;
     if (!result) {
@@ -151,25 +151,25 @@ static void answer_rest(struct call *call, const struct db_status *status, PGres
     }
     int word =
         PQntuples(result) == 1 ? result_word(result_text(result, 0, 0), words, COUNT(words)) : -1;
-    enum db_rest rest = (enum db_rest)word;
+    enum db_idle idle = (enum db_idle)word;
     struct db_status mismatch = result_mismatch(status);
-    done(call->ctx, word >= 0 ? status : &mismatch, word >= 0 ? &rest : NULL);
+    done(call->ctx, word >= 0 ? status : &mismatch, word >= 0 ? &idle : NULL);
 }
 
-void db_begin_rest(struct db *db, const char *queue, bool insist, db_rest_done done, void *ctx)
+void db_begin_idle(struct db *db, const char *queue, bool insist, db_rest_done done, void *ctx)
 {
-    static const struct statement statement = {.name = "begin_rest",
-                                               .sql = "select pgflow.begin_rest($1, $2)"};
+    static const struct statement statement = {.name = "begin_idle",
+                                               .sql = "select pgflow.begin_idle($1, $2)"};
     struct call *call = call_create(&statement, CALL_LISTEN, answer_rest, (call_done)done, ctx);
     params_text(&call->params, queue);
     params_bool(&call->params, insist);
     db_submit(db, call);
 }
 
-void db_end_rest(struct db *db, db_done done, void *ctx)
+void db_end_idle(struct db *db, db_done done, void *ctx)
 {
-    static const struct statement statement = {.name = "end_rest",
-                                               .sql = "select pgflow.end_rest()"};
+    static const struct statement statement = {.name = "end_idle",
+                                               .sql = "select pgflow.end_idle()"};
     db_submit(db, call_create(&statement, CALL_LISTEN, calls_answer_done, (call_done)done, ctx));
 }
 

@@ -1,5 +1,5 @@
 /*
- * The connections as one thing: which lane takes a call, what its owner is
+ * The connections as one thing: which connection takes a call, what its owner is
  * told, and how it all ends.
  */
 #include "db/db.h"
@@ -13,16 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct lane *work_lane(const struct db *db)
+static struct connection *work_connection(const struct db *db)
 {
-    return (struct lane *)&db->lanes[db->lane_count > 1 ? 1 : 0];
+    return (struct connection *)&db->connections[db->connection_count > 1 ? 1 : 0];
 }
 
-static void close_lanes(struct db *db)
+static void close_connections(struct db *db)
 {
-    for (int i = 0; i < db->lane_count; i++) {
-        if (db->lanes[i].state != LANE_CLOSED)
-            lane_close(&db->lanes[i]);
+    for (int i = 0; i < db->connection_count; i++) {
+        if (db->connections[i].state != CONNECTION_CLOSED)
+            connection_close(&db->connections[i]);
     }
 }
 
@@ -57,21 +57,22 @@ void db_answer_later(struct db *db, struct call *call, enum db_outcome outcome, 
 
 /* ---- Calls ---- */
 
-static struct lane *choose_lane(struct db *db, const struct call *call)
+static struct connection *choose_connection(struct db *db, const struct call *call)
 {
-    struct lane *work = work_lane(db);
-    if (call->lane == CALL_LISTEN)
-        return &db->lanes[0];
-    if (call->lane == CALL_WORK || db->check != DB_CHECK_NONE || db->lane_count == 1)
+    struct connection *work = work_connection(db);
+    if (call->connection == CALL_LISTEN)
+        return &db->connections[0];
+    if (call->connection == CALL_WORK || db->check != DB_CHECK_NONE || db->connection_count == 1)
         return work;
-    struct lane *wanted = &db->lanes[call->lane == CALL_SIDE && db->lane_count > 2 ? 2 : 0];
-    /* With more connections than three the side lane is the least busy one. */
-    for (int i = 3; call->lane == CALL_SIDE && i < db->lane_count; i++) {
-        if (db->lanes[i].state == LANE_UP &&
-            (wanted->state != LANE_UP || db->lanes[i].count < wanted->count))
-            wanted = &db->lanes[i];
+    struct connection *wanted =
+        &db->connections[call->connection == CALL_SIDE && db->connection_count > 2 ? 2 : 0];
+    /* With more connections than three the side connection is the least busy one. */
+    for (int i = 3; call->connection == CALL_SIDE && i < db->connection_count; i++) {
+        if (db->connections[i].state == CONNECTION_UP &&
+            (wanted->state != CONNECTION_UP || db->connections[i].count < wanted->count))
+            wanted = &db->connections[i];
     }
-    return wanted->state == LANE_UP ? wanted : work;
+    return wanted->state == CONNECTION_UP ? wanted : work;
 }
 
 void db_submit(struct db *db, struct call *call)
@@ -87,17 +88,17 @@ void db_submit(struct db *db, struct call *call)
                         "the transaction of --check was lost with its connection");
         return;
     }
-    struct lane *lane = choose_lane(db, call);
-    if (lane->state != LANE_UP) {
+    struct connection *connection = choose_connection(db, call);
+    if (connection->state != CONNECTION_UP) {
         db_answer_later(db, call, DB_UNSENT, false, "not connected to the database");
         return;
     }
-    if (lane->count >= LIMIT_DB_CALLS_QUEUED) {
+    if (connection->count >= LIMIT_DB_CALLS_QUEUED) {
         db_answer_later(db, call, DB_UNSENT, false, "too many calls wait for the database");
         return;
     }
     call->retry_never = db->check != DB_CHECK_NONE;
-    lane_put(lane, call);
+    connection_put(connection, call);
 }
 
 /* Runs right before the loop waits for its sockets: sends what they did not
@@ -105,13 +106,13 @@ void db_submit(struct db *db, struct call *call)
 static void on_flush(uv_prepare_t *prepare)
 {
     struct db *db = prepare->data;
-    for (int i = 0; i < db->lane_count; i++) {
-        if (db->lanes[i].dirty && db->lanes[i].conn)
-            lane_flush(&db->lanes[i]);
+    for (int i = 0; i < db->connection_count; i++) {
+        if (db->connections[i].dirty && db->connections[i].conn)
+            connection_flush(&db->connections[i]);
     }
 }
 
-/* ---- What the lanes tell ---- */
+/* ---- What the connections tell ---- */
 
 static bool is_over(const struct db *db)
 {
@@ -126,46 +127,47 @@ static void tell_listening(struct db *db, bool listening)
 
 static bool all_up(const struct db *db)
 {
-    for (int i = 0; i < db->lane_count; i++) {
-        if (db->lanes[i].state != LANE_UP)
+    for (int i = 0; i < db->connection_count; i++) {
+        if (db->connections[i].state != CONNECTION_UP)
             return false;
     }
     return true;
 }
 
-void db_lane_up(struct db *db, struct lane *lane)
+void db_connection_up(struct db *db, struct connection *connection)
 {
-    bool first = lane->up_count == 1;
+    bool first = connection->up_count == 1;
     if (!first)
         db->counts.reconnects++;
     char server[LIMIT_DB_SERVER];
 
-    (void)snprintf(server, sizeof(server), "%s:%s", PQhost(lane->conn), PQport(lane->conn));
+    (void)snprintf(server, sizeof(server), "%s:%s", PQhost(connection->conn),
+                   PQport(connection->conn));
     log_info(first ? "db_connected" : "db_reconnected",
              first ? "connected to the database" : "connected to the database again",
              LOG_FIELD_TEXT("database", db_address_label(db->config.address)),
              LOG_FIELD_TEXT("server", server), /* of several, the one that took it */
-             LOG_FIELD_INT("connection", lane->index));
-    if (db->state == DB_STATE_OPENING ? all_up(db) : lane == work_lane(db)) {
+             LOG_FIELD_INT("connection", connection->index));
+    if (db->state == DB_STATE_OPENING ? all_up(db) : connection == work_connection(db)) {
         (void)uv_timer_stop(&db->open_timer);
         db->state = DB_STATE_UP;
         db->config.on_up(db->config.ctx);
     }
-    if (lane->listens && lane->state == LANE_UP)
+    if (connection->listens && connection->state == CONNECTION_UP)
         tell_listening(db, true);
-    if (lane->listens && lane->state == LANE_UP)
+    if (connection->listens && connection->state == CONNECTION_UP)
         db_notified(db, true, true);
 }
 
-void db_lane_lost(struct db *db, struct lane *lane, const char *reason)
+void db_connection_lost(struct db *db, struct connection *connection, const char *reason)
 {
     log_warn("db_lost", "lost the connection to the database, connecting again",
-             LOG_FIELD_INT("connection", lane->index), LOG_ERROR(reason));
-    if (db->check == DB_CHECK_OPEN && lane == work_lane(db))
+             LOG_FIELD_INT("connection", connection->index), LOG_ERROR(reason));
+    if (db->check == DB_CHECK_OPEN && connection == work_connection(db))
         db->check = DB_CHECK_BROKEN;
-    if (lane->listens)
+    if (connection->listens)
         tell_listening(db, false);
-    if (db->state != DB_STATE_UP || lane != work_lane(db))
+    if (db->state != DB_STATE_UP || connection != work_connection(db))
         return;
     db->state = DB_STATE_DOWN;
     db->config.on_down(db->config.ctx, reason);
@@ -175,11 +177,11 @@ static void fail_for_good(struct db *db, const struct error *error)
 {
     db->state = DB_STATE_FATAL;
     (void)uv_timer_stop(&db->open_timer);
-    close_lanes(db);
+    close_connections(db);
     db->config.on_fatal(db->config.ctx, error);
 }
 
-void db_lane_failed(struct db *db, const char *reason, const struct error *error)
+void db_connection_failed(struct db *db, const char *reason, const struct error *error)
 {
     (void)snprintf(db->last_reason, sizeof(db->last_reason), "%s", reason);
     if (db->state == DB_STATE_OPENING && error)
@@ -199,12 +201,12 @@ static void on_open_timeout(uv_timer_t *timer)
 }
 
 /* The server became a standby: every connection to it is useless. */
-void db_lane_read_only(struct db *db)
+void db_connection_read_only(struct db *db)
 {
-    for (int i = 0; i < db->lane_count; i++) {
-        if (db->lanes[i].state == LANE_UP)
-            lane_drop(&db->lanes[i],
-                      "the server is read-only (25006), looking for the writable one", true);
+    for (int i = 0; i < db->connection_count; i++) {
+        if (db->connections[i].state == CONNECTION_UP)
+            connection_drop(&db->connections[i],
+                            "the server is read-only (25006), looking for the writable one", true);
     }
 }
 
@@ -291,7 +293,7 @@ struct db *db_open(uv_loop_t *loop, const struct db_config *config, struct error
     }
     db->loop = loop;
     db->later_tail = &db->later_head;
-    db->lane_count = config->connections;
+    db->connection_count = config->connections;
     (void)uv_timer_init(loop, &db->open_timer);
     (void)uv_timer_init(loop, &db->later_timer);
     (void)uv_prepare_init(loop, &db->flusher);
@@ -299,13 +301,13 @@ struct db *db_open(uv_loop_t *loop, const struct db_config *config, struct error
     db->later_timer.data = db;
     db->flusher.data = db;
     (void)uv_prepare_start(&db->flusher, on_flush);
-    for (int i = 0; i < db->lane_count; i++)
-        lane_init(&db->lanes[i], db, i, i == 0 && db->listen_statement.sql);
+    for (int i = 0; i < db->connection_count; i++)
+        connection_init(&db->connections[i], db, i, i == 0 && db->listen_statement.sql);
     if (config->connect_timeout_s > 0)
         (void)uv_timer_start(&db->open_timer, on_open_timeout,
                              (uint64_t)config->connect_timeout_s * 1000, 0);
-    for (int i = 0; i < db->lane_count; i++)
-        lane_start(&db->lanes[i]);
+    for (int i = 0; i < db->connection_count; i++)
+        connection_start(&db->connections[i]);
     return db;
 }
 
@@ -319,18 +321,18 @@ static void on_handle_closed(uv_handle_t *handle)
     free_db(db);
 }
 
-static void on_lane_timer_closed(uv_handle_t *handle)
+static void on_connection_timer_closed(uv_handle_t *handle)
 {
-    const struct lane *lane = handle->data;
-    handle->data = lane->db;
+    const struct connection *connection = handle->data;
+    handle->data = connection->db;
     on_handle_closed(handle);
 }
 
 static void close_handles(struct db *db)
 {
-    db->handles_open = 3 + db->lane_count;
-    for (int i = 0; i < db->lane_count; i++)
-        uv_close((uv_handle_t *)&db->lanes[i].timer, on_lane_timer_closed);
+    db->handles_open = 3 + db->connection_count;
+    for (int i = 0; i < db->connection_count; i++)
+        uv_close((uv_handle_t *)&db->connections[i].timer, on_connection_timer_closed);
     uv_close((uv_handle_t *)&db->open_timer, on_handle_closed);
     uv_close((uv_handle_t *)&db->later_timer, on_handle_closed);
     uv_close((uv_handle_t *)&db->flusher, on_handle_closed);
@@ -351,21 +353,21 @@ void db_close(struct db *db, void (*closed)(void *ctx), void *ctx)
     db->state = DB_STATE_CLOSED;
     db->closed = closed;
     db->closed_ctx = ctx;
-    close_lanes(db);
+    close_connections(db);
     (void)uv_timer_stop(&db->later_timer);
     (void)uv_timer_start(&db->open_timer, on_close, 0, 0);
 }
 
 bool db_is_up(const struct db *db)
 {
-    return work_lane(db)->state == LANE_UP;
+    return work_connection(db)->state == CONNECTION_UP;
 }
 
 size_t db_calls_pending(const struct db *db)
 {
     size_t count = 0;
-    for (int i = 0; i < db->lane_count; i++)
-        count += db->lanes[i].count;
+    for (int i = 0; i < db->connection_count; i++)
+        count += db->connections[i].count;
     for (const struct call *call = db->later_head; call; call = call->next)
         count++;
     return count;

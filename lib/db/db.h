@@ -6,34 +6,34 @@
  *
  * Data flow. A call (calls.h) becomes one statement with its parameters and a
  * Sync behind it, so it is a transaction of its own; it goes to the end of a
- * lane's pipeline and waits for no answer before it: finish and claim put there
+ * connection's pipeline and waits for no answer before it: finish and claim put there
  * one after the other cost one round trip. Results come back in order; the
  * first unanswered call has the deadline, and past it the connection is
  * dropped, because a blocking cancel would stop the loop.
  *
- * Lanes. One connection: it does everything. Two: the first is the control
- * lane (heartbeat, LISTEN, maintain, registration, claims beside results), the
- * second the work lane (claims, results, releases). More: the third and further ones take the
+ * Connections. One connection: it does everything. Two: the first is the control
+ * connection (heartbeat, LISTEN, maintain, registration, claims beside results), the
+ * second the work connection (claims, results, releases). More: the third and further ones take the
  * control calls that may take long (maintain, ensure_deployment, offers). A
- * control call whose connection is down takes the work lane, so that losing
+ * control call whose connection is down takes the work connection, so that losing
  * one connection silences no heartbeat.
  *
  * States of the whole, for the owner (on_up, on_down, on_fatal):
  *
  *     state      event                                     next
- *     opening    every lane connected and greeted          up (on_up)
+ *     opening    every connection connected and greeted          up (on_up)
  *     opening    connect_timeout_s passed, or refused       fatal
  *                for good (password, unknown database, not
  *                UTF-8, PostgreSQL < 14)
- *     up         work lane lost, or 25006 on any lane      down (on_down)
- *     up         another lane lost                         up; logged, it comes back by itself
- *     down       work lane connected again                 up (on_up)
- *     any        db_close                                  closed
+ *     up         work connection lost, or 25006 on any connection      down (on_down)
+ *     up         another connection lost                         up; logged, it comes back by
+ * itself down       work connection connected again                 up (on_up) any        db_close
+ * closed
  *
  * Once up, connecting is tried again for ever (backoff with jitter, at most
  * LIMIT_DB_RECONNECT_MS): a host never exits for a restart of PostgreSQL.
  *
- * LISTEN: after each (re)connection of the lane that listens on_listening is
+ * LISTEN: after each (re)connection of the connection that listens on_listening is
  * called, then on_notify and on_control once, because what was sent in between
  * is lost.
  */
@@ -67,7 +67,7 @@ struct db_config {
     void (*on_down)(void *ctx, const char *reason);
     void (*on_notify)(void *ctx);
     void (*on_control)(void *ctx); /* may be NULL, as the next one */
-    /* The session that listens is there, or lost: what db_begin_rest was told goes with it. */
+    /* The session that listens is there, or lost: what db_begin_idle was told goes with it. */
     void (*on_listening)(void *ctx, bool listening);
     /* The server warns: message, newline, hint if there is one; borrowed. From
      * the loop, at any time. */
@@ -88,17 +88,17 @@ struct db *db_open(uv_loop_t *loop, const struct db_config *config, struct error
  * libuv's threads, exit(); a program that must end in time leaves by _exit(). */
 void db_close(struct db *db, void (*closed)(void *ctx), void *ctx);
 
-/* The work lane is connected. */
+/* The work connection is connected. */
 bool db_is_up(const struct db *db);
 
-/* Calls that were sent or wait to be, on every lane. */
+/* Calls that were sent or wait to be, on every connection. */
 size_t db_calls_pending(const struct db *db);
 
 /* "15.20": of the libpq that is loaded. */
 void db_client_version(char *text, size_t size);
 
 struct db_counts {
-    uint64_t reconnects; /* connections made after the first of each lane */
+    uint64_t reconnects; /* connections made after the first of each connection */
     uint64_t calls;      /* answered */
     uint64_t lost;       /* answered DB_LOST */
 };
@@ -134,7 +134,7 @@ struct db_status { /* valid during the callback */
 
 /*
  * The form for --check: from db_check_begin to db_check_end every call goes to
- * the work lane, inside one transaction that is rolled back. Nothing is tried
+ * the work connection, inside one transaction that is rolled back. Nothing is tried
  * again there; after the first DB_ERROR every later call is refused (25P02).
  * When the connection is lost, every later call until db_check_end is DB_UNSENT,
  * permanent, so that nothing can be committed by mistake. The callback of

@@ -5,8 +5,8 @@
 #define PGFLOW_DB_DB_PRIVATE_H
 
 #include "db/call.h"
+#include "db/connection.h"
 #include "db/db.h"
-#include "db/lane.h"
 
 enum db_state { DB_STATE_OPENING, DB_STATE_UP, DB_STATE_DOWN, DB_STATE_FATAL, DB_STATE_CLOSED };
 
@@ -24,8 +24,8 @@ struct db {
     int handles_open;
     struct statement listen_statement;  /* its sql is owned; NULL: no LISTEN */
     struct statement control_statement; /* the same for the control channel */
-    struct lane lanes[LIMIT_DB_CONNECTIONS];
-    int lane_count;
+    struct connection connections[LIMIT_DB_CONNECTIONS];
+    int connection_count;
     enum db_check check;
     struct call *later_head;
     struct call **later_tail;
@@ -35,20 +35,20 @@ struct db {
     void *closed_ctx;
 };
 
-/* To the lane that suits it, or to the later list. Takes the call over. */
+/* To the connection that suits it, or to the later list. Takes the call over. */
 void db_submit(struct db *db, struct call *call);
 
 /* To be answered from the loop, with this outcome. */
 void db_answer_later(struct db *db, struct call *call, enum db_outcome outcome, bool permanent,
                      const char *text);
 
-/* ---- From the lanes ---- */
+/* ---- From the connections ---- */
 
-void db_lane_up(struct db *db, struct lane *lane);
-void db_lane_lost(struct db *db, struct lane *lane, const char *reason);
+void db_connection_up(struct db *db, struct connection *connection);
+void db_connection_lost(struct db *db, struct connection *connection, const char *reason);
 /* An attempt failed; `error` is NULL when another may work. */
-void db_lane_failed(struct db *db, const char *reason, const struct error *error);
-void db_lane_read_only(struct db *db);
+void db_connection_failed(struct db *db, const char *reason, const struct error *error);
+void db_connection_read_only(struct db *db);
 /* Of the queue: there is work. Of the control channel: somebody has something to say. */
 void db_notified(struct db *db, bool work, bool control);
 

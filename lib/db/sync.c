@@ -240,7 +240,7 @@ bool db_sync_wait(struct db_sync *sync, int ms)
 
 int db_sync_backend_pid(const struct db_sync *sync)
 {
-    const PGconn *conn = sync->db->lanes[0].conn;
+    const PGconn *conn = sync->db->connections[0].conn;
     return conn ? PQbackendPID(conn) : 0;
 }
 

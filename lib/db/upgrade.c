@@ -36,7 +36,7 @@ static bool require_own_session(struct upgrade *upgrade, struct error *error)
 static bool lock(struct upgrade *upgrade, struct error *error)
 {
     static const char sql[] = "select pg_try_advisory_lock(-1885826167, 1)";
-    bool told = false;
+    bool reported = false;
     for (;;) {
         struct db_rows *rows = db_sync_query(upgrade->sync, sql, NULL, 0, error);
         if (!rows)
@@ -45,10 +45,10 @@ static bool lock(struct upgrade *upgrade, struct error *error)
         db_rows_destroy(rows);
         if (got)
             return true;
-        if (!told && upgrade->tell)
+        if (!reported && upgrade->tell)
             upgrade->tell(upgrade->ctx,
                           "another pgflowctl migrate is at work; waiting for its end");
-        told = true;
+        reported = true;
         (void)db_sync_wait(upgrade->sync, LOCK_POLL_MS);
     }
 }

@@ -57,7 +57,7 @@ static void name_holders(struct upgrade *upgrade, const char *transactions, char
 struct patience {
     const char *name; /* of what waits */
     const char *transactions;
-    long began_s, told_s;
+    long began_s, logged_s;
     int pause_ms;
 };
 
@@ -80,8 +80,8 @@ static bool pause_once(struct upgrade *upgrade, struct patience *patience, struc
                          "again, it goes on from here",
                          patience->name, LIMIT_UPGRADE_PATIENCE_S, holders);
     }
-    if (now - patience->told_s >= LIMIT_UPGRADE_TELL_S) {
-        patience->told_s = now;
+    if (now - patience->logged_s >= LIMIT_UPGRADE_TELL_S) {
+        patience->logged_s = now;
         name_holders(upgrade, patience->transactions, holders, sizeof(holders));
         (void)snprintf(line, sizeof(line), "%s waits for %ld s; running: %s", patience->name,
                        now - patience->began_s, holders);

@@ -2,7 +2,7 @@
  * One page of memory for each runner, written by the host and mapped read-only
  * by the runner: a memfd, sealed so that nothing but the host's own mapping can
  * write it. It tells without a system call which task should stop early
- * (is_cancelled is one atomic load of it), which waiting tasks were taken back,
+ * (is_cancelled is one atomic load of it), which waiting tasks were recalled,
  * and whether the host reads what a task prints.
  *
  * Taking a task back must be certain at once, though the runner may be about to

@@ -8,7 +8,7 @@
  * from the claim's row); the runner answers STARTED just before it calls the
  * handler, any number of LOG, and RESULT (head, output, error text). Several
  * TASK frames may wait in the socket; they are answered in order, so only the
- * oldest unanswered one is in flight. A TASK that the host took back (see
+ * oldest unanswered one is in flight. A TASK that the host recalled (see
  * wire/cancel_page.h) is answered SKIPPED. One CRASH note may come last.
  * Nothing of the other end is believed: sizes, types and versions are checked
  * here, task numbers by the caller; a frame that breaks the rules ends the
@@ -38,7 +38,7 @@ enum frame_type {
     FRAME_FAILED = 17,  /* text: why this runner cannot start; it exits next */
     FRAME_STARTED = 18, /* no body: the handler of task `number` is about to run */
     FRAME_RESULT = 19,  /* struct frame_result, output, error text, a NUL behind each */
-    FRAME_SKIPPED = 20, /* no body: task `number` did not run: it had been taken back, or the runner
+    FRAME_SKIPPED = 20, /* no body: task `number` did not run: it had been recalled, or the runner
                            runs no further one */
     FRAME_LOG = 21,     /* struct frame_log, text; number 0: outside of a task */
     FRAME_CRASH = 22,   /* struct frame_crash: the runner dies of this signal next */
@@ -123,7 +123,7 @@ struct frame {
 
 /*
  * Bytes in, frames out. One recv(2) takes as many frames as fit; a frame larger
- * than the buffer is read straight into memory of its size, which is given back
+ * than the buffer is read straight into memory of its size, which is freed
  * with the frame, so an idle end never keeps a payload's worth of memory.
  */
 struct frame_reader {

@@ -129,7 +129,7 @@ def test_rights_that_were_taken_away_or_given_to_all(database):
 
     assert status == 1
     assert {finding for _, finding in findings} == {
-        next(finding for _, finding in findings if finding.startswith("role pgflow_worker may not call pgflow.begin_rest and ")),
+        next(finding for _, finding in findings if finding.startswith("role pgflow_worker may not call pgflow.begin_idle and ")),
         "every user may use the schema pgflow",
     }
     database.rows("select pgflow._apply_roles()")  # the remedy

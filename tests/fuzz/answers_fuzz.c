@@ -59,7 +59,7 @@ static void on_claim(void *ctx, const struct db_status *status, const struct db_
         FUZZ_CHECK(!row->input || row->input[row->input_size] == '\0');
         FUZZ_CHECK(!row->flow_input || row->flow_input[row->flow_input_size] == '\0');
         if (i % 2 == 0) {
-            db_claim_row_hold(row);
+            db_claim_row_own(row);
             held[held_count++] = row;
         }
     }

@@ -69,7 +69,7 @@ begin
   set stopped_at = greatest(clock_timestamp(), w.started_at)
   where w.worker_id = $8 and w.worker_id <> $1 and w.stopped_at is null;
   insert into pgflow.workers as w (worker_id, queue_name, function_name, standby, info, admitted_pin, needs_notify)
-  values ($1, lower($2), $3, $6, coalesce($5, '{}'), fresh.admitted_pin, $5 -> 'rests' is distinct from 'true')
+  values ($1, lower($2), $3, $6, coalesce($5, '{}'), fresh.admitted_pin, $5 -> 'idleLocks' is distinct from 'true')
   on conflict on constraint workers_pkey do update
   set queue_name = excluded.queue_name,
       function_name = excluded.function_name,

@@ -13,7 +13,7 @@ set search_path = ''
 as $$
 declare
   moment constant timestamptz := clock_timestamp();
-  lowest constant timestamptz := pgflow._mark(pgflow._mark_name('stalled'), moment);
+  lowest constant timestamptz := pgflow._low_water(pgflow._low_water_name('stalled'), moment);
   one record;
   handled int := 0;
 begin

@@ -15,7 +15,7 @@ set jit = off
 as $$
 declare
   moment constant timestamptz := clock_timestamp();
-  lowest constant timestamptz := pgflow._mark(pgflow._mark_name('stalled'), moment);
+  lowest constant timestamptz := pgflow._low_water(pgflow._low_water_name('stalled'), moment);
   locked record;
   requeued record;
 begin

@@ -42,7 +42,7 @@ begin
   select w.* into worker from pgflow.workers w where w.worker_id = $4;
   reason := pgflow._fence_reason(worker, queue_name);
   if reason is null then
-    select d.next_due, d.lowest into due from pgflow._due_from_mark(queue_name, moment) d;
+    select d.next_due, d.lowest into due from pgflow._due_from_low_water(queue_name, moment) d;
     if due.next_due is null or due.next_due > moment then
       return next pgflow._empty_row(queue_name, due.next_due);
       return;

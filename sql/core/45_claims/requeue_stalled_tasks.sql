@@ -23,7 +23,7 @@ as $$
 declare
   round_limit constant int := 1000;
   moment constant timestamptz := clock_timestamp();
-  mark constant text := pgflow._mark_name('stalled');
+  mark constant text := pgflow._low_water_name('stalled');
   seen constant pg_snapshot := pg_current_snapshot();
   requeued int := 0;
   first_due timestamptz;
@@ -31,10 +31,10 @@ declare
 begin
   select t.recover_at into first_due
   from pgflow.step_tasks t
-  where t.status = 'started' and t.recover_at >= pgflow._mark(mark, moment) and t.recover_at <= moment
+  where t.status = 'started' and t.recover_at >= pgflow._low_water(mark, moment) and t.recover_at <= moment
   order by t.recover_at
   limit 1;
-  perform pgflow._move_mark(mark, moment, seen, first_due, '1 minute', '1 minute');
+  perform pgflow._move_low_water(mark, moment, seen, first_due, '1 minute', '1 minute');
   if first_due is null then
     return 0;
   end if;

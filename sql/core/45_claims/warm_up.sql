@@ -23,8 +23,8 @@ declare
   no_step constant pgflow._step_ref[] := array[row(nobody, '', '', null)::pgflow._step_ref];
 begin
   -- Twice: a session's mark moves with the second look.
-  perform pgflow._due_from_mark(queue_name, clock_timestamp());
-  perform pgflow._due_from_mark(queue_name, clock_timestamp());
+  perform pgflow._due_from_low_water(queue_name, clock_timestamp());
+  perform pgflow._due_from_low_water(queue_name, clock_timestamp());
   perform pgflow._registered_pairs(nobody);
   perform pgflow._pin_fence(null::pgflow.workers);
   perform pgflow._lock_tasks(queue_name, '{}');

@@ -25,7 +25,7 @@ as $$
       ('queue_coverage'), ('missing_coverage'), ('drain_status'), ('draining_runs'), ('queue_stats'),
       ('queue_tasks'), ('queue_overview'), ('database_metrics'), ('host_status'), ('schema_version'),
       ('claim_tasks'), ('read_and_claim_tasks'), ('finish_tasks'), ('release_tasks'), ('release_tasks_except'),
-      ('warm_up'), ('begin_rest'), ('end_rest'), ('maintain')
+      ('warm_up'), ('begin_idle'), ('end_idle'), ('maintain')
   ),
   client (name) as (
     values ('start_flow'), ('start_flows'), ('start_flow_with_states'), ('get_run_with_states')

@@ -30,7 +30,7 @@ def task_lines(world):
     yield f"  attempts             {sum(row.attempts_count for row in known):>8}"
     yield f"  tasks lost           {lost:>8}"
     yield f"  repeated after end   {repeated:>8}  tasks whose handler had finished when its host or runner was lost"
-    yield f"  given back uncounted {sum(row.released_count for row in known):>8}"
+    yield f"  released uncounted {sum(row.released_count for row in known):>8}"
     yield f"  recovered            {sum(row.requeued_count for row in known):>8}"
 
 

@@ -31,7 +31,7 @@ select set_eq(
   array['ensure_deployment', 'offer_activation', 'track_worker_function', 'worker_function_state', 'worker_fence', 'register_worker', 'heartbeat',
         'mark_worker_stopped', 'note_coverage_gap', 'queue_coverage', 'missing_coverage', 'drain_status', 'draining_runs', 'queue_stats',
         'queue_tasks', 'queue_overview', 'database_metrics', 'host_status', 'schema_version',
-        'claim_tasks', 'read_and_claim_tasks', 'finish_tasks', 'release_tasks', 'release_tasks_except', 'warm_up', 'begin_rest', 'end_rest', 'maintain'],
+        'claim_tasks', 'read_and_claim_tasks', 'finish_tasks', 'release_tasks', 'release_tasks_except', 'warm_up', 'begin_idle', 'end_idle', 'maintain'],
   'a worker may call what a host calls, and nothing else');
 select set_eq(
   $$ select distinct proname::text from execute_grant where role_name = 'pgflow_client' $$,
@@ -43,7 +43,7 @@ select set_eq(
      where proname !~ '^_'
        and proname not in (
              'ensure_deployment', 'offer_activation', 'track_worker_function', 'register_worker', 'heartbeat', 'mark_worker_stopped', 'note_coverage_gap',
-             'claim_tasks', 'read_and_claim_tasks', 'finish_tasks', 'release_tasks', 'release_tasks_except', 'warm_up', 'begin_rest', 'end_rest', 'maintain') $$,
+             'claim_tasks', 'read_and_claim_tasks', 'finish_tasks', 'release_tasks', 'release_tasks_except', 'warm_up', 'begin_idle', 'end_idle', 'maintain') $$,
   'an operator may call the rest, what shows the system, and what a client may');
 select is_empty(
   $$ select role_name from execute_grant where role_name not in ('pgflow_worker', 'pgflow_client', 'pgflow_operator') $$,

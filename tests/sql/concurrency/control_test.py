@@ -27,7 +27,7 @@ def heard(listener):
 
 
 def worker_of_f(sql, function="fn"):
-    return register(sql, "f", function, [("f", "a"), ("f", "b")], info={"rests": True, "protocol": 2})
+    return register(sql, "f", function, [("f", "a"), ("f", "b")], info={"idleLocks": True, "protocol": 2})
 
 
 def test_a_channel_is_a_hash_whatever_the_name(sql):

@@ -32,7 +32,7 @@ def sleeper(database, state="asleep"):
 
 
 def rest(session, insist=True):
-    return session.one("select pgflow.begin_rest('f', %s)", insist)
+    return session.one("select pgflow.begin_idle('f', %s)", insist)
 
 
 def locks(session):
@@ -66,7 +66,7 @@ def test_whoever_rests_is_notified_until_it_is_awake(database, sql, flow):
     start(sql)
     assert notifications(host) == 2 * HEARD
 
-    host.run("select pgflow.end_rest()")
+    host.run("select pgflow.end_idle()")
     start(sql)
     assert notifications(host) == []
     assert locks(sql) == []
@@ -77,7 +77,7 @@ def test_three_sleepers_are_notified_each_for_as_long_as_it_sleeps(database, sql
     start(sql)
     assert [notifications(host) for host in hosts] == 3 * [HEARD]
 
-    hosts[0].run("select pgflow.end_rest()")
+    hosts[0].run("select pgflow.end_idle()")
     start(sql)
     assert [notifications(host) for host in hosts[1:]] == 2 * [HEARD]
 
@@ -103,15 +103,15 @@ def test_asking_again_is_one_rest(database, sql, flow):
     assert rest(host) == "asleep"
     assert rest(host, insist=False) == "asleep"
 
-    host.run("select pgflow.end_rest()")
+    host.run("select pgflow.end_idle()")
 
     assert locks(sql) == []
-    host.run("select pgflow.end_rest()")
+    host.run("select pgflow.end_idle()")
     assert rest(host) == "asleep"
 
 
 def test_a_start_that_stays_open_is_watched_for(database, sql, flow):
-    worker = worker_of_f(sql, rests=True)
+    worker = worker_of_f(sql, idleLocks=True)
     slow = database.session()
     slow.run("begin")
     run = start(slow)
@@ -134,7 +134,7 @@ def test_a_start_that_stays_open_is_watched_for(database, sql, flow):
 
 
 def test_a_prepared_transaction_is_watched_for_until_it_is_committed(database, sql, flow):
-    worker = worker_of_f(sql, rests=True)
+    worker = worker_of_f(sql, idleLocks=True)
     sql.run("begin")
     run = start(sql)
     sql.run("prepare transaction 'start'")
@@ -180,7 +180,7 @@ def test_a_rollback_to_a_savepoint_takes_lock_and_count_back(database, sql, flow
     assert sql.one("select coalesce(current_setting('pgflow.open_starts', true), '')") == ""
 
     host = sleeper(database)
-    host.run("select pgflow.end_rest()")
+    host.run("select pgflow.end_idle()")
     start(sql)
     assert rest(host) == "watched", "the second start holds the lock anew"
     sql.run("savepoint again")
@@ -228,7 +228,7 @@ def test_a_start_over_many_queues_is_one_of_both_kinds(database, sql):
     host = database.session()
     for slug in steps:
         host.run(f'listen "pgflow_q_wide_{slug}"')
-    host.run("select pgflow.begin_rest('wide_s01')")
+    host.run("select pgflow.begin_idle('wide_s01')")
 
     sql.run("select pgflow.start_flow('wide', '{}')")
 
@@ -241,7 +241,7 @@ def test_who_starts_in_the_session_that_rests_notifies_itself(database, sql, flo
     start(host)
     assert notifications(host) == HEARD
 
-    host.run("select pgflow.end_rest()")
+    host.run("select pgflow.end_idle()")
     start(host)
     assert notifications(host) == []
 
@@ -262,7 +262,7 @@ def test_hosts_that_take_no_locks_are_notified_while_they_live(database, sql, fl
     assert notifications(old) == HEARD
 
     sql.run("select pgflow.mark_worker_stopped(%s)", worker)
-    worker_of_f(sql, version="0.2.0", rests=True)
+    worker_of_f(sql, version="0.2.0", idleLocks=True)
     start(sql)
     assert notifications(old) == []
 
@@ -303,14 +303,14 @@ class Host(threading.Thread):
         state = "awake"
         while not self.stop.is_set():
             if state != "asleep":
-                state = self.session.one("select pgflow.begin_rest('f', %s)", self.random.random() < 0.7)
+                state = self.session.one("select pgflow.begin_idle('f', %s)", self.random.random() < 0.7)
             self.states.add(state)
             while self.claim():
                 pass
             if state == "asleep":
                 self.sleep()
             if self.random.random() < 0.3:
-                self.session.run("select pgflow.end_rest()")
+                self.session.run("select pgflow.end_idle()")
                 state = "awake"
         self.session.close()
 
@@ -367,7 +367,7 @@ class Client(threading.Thread):
 
 
 def test_nothing_stays_behind_whoever_sleeps_and_however_starts_end(database, sql, flow):
-    worker, stop = worker_of_f(sql, rests=True), threading.Event()
+    worker, stop = worker_of_f(sql, idleLocks=True), threading.Event()
     hosts = [Host(database, worker, seed, stop) for seed in range(3)]
     clients = [Client(database, seed, 150) for seed in range(4)]
     for thread in hosts + clients:

@@ -152,7 +152,7 @@ static void on_claim(void *ctx, const struct db_status *status, const struct db_
     seen.row_count = result->count;
     for (size_t i = 0; i < result->count; i++) {
         seen.rows[i] = result->rows[i];
-        db_claim_row_hold(result->rows[i]);
+        db_claim_row_own(result->rows[i]);
     }
 }
 

@@ -80,14 +80,14 @@ Test(connecting, a_refused_address_is_passed_over_within_the_attempt)
     UNTIL(&fixture, fixture.ups == 1 || fixture.has_failed);
 
     cr_assert(not(fixture.has_failed), "%s", fixture.fatal.text);
-    cr_assert(eq(uint, fixture.db->lanes[0].rotation, 0), "it took another attempt");
+    cr_assert(eq(uint, fixture.db->connections[0].rotation, 0), "it took another attempt");
     fixture_close(&fixture);
 }
 
 /* The value that libpq uses for an option, to be freed. */
 static char *option_in_use(const char *keyword)
 {
-    PQconninfoOption *options = PQconninfo(fixture.db->lanes[0].conn);
+    PQconninfoOption *options = PQconninfo(fixture.db->connections[0].conn);
     char *value = NULL;
     for (PQconninfoOption *option = options; option->keyword; option++) {
         if (strcmp(option->keyword, keyword) == 0 && option->val)

@@ -269,11 +269,11 @@ Test(connection, heartbeats_go_on_when_the_control_connection_is_lost)
     fixture_up(&fixture, config);
 
     fixture_terminate(&fixture, 0);
-    UNTIL(&fixture, fixture.db->lanes[0].state != LANE_UP);
+    UNTIL(&fixture, fixture.db->connections[0].state != CONNECTION_UP);
     db_heartbeat(fixture.db, "00000000-0000-4000-8000-000000000001", (struct db_texts){NULL, 0},
                  (struct db_pairs){NULL, 0}, on_heartbeat, &heartbeats);
     UNTIL(&fixture, heartbeats == 1);
-    UNTIL(&fixture, fixture.db->lanes[0].state == LANE_UP);
+    UNTIL(&fixture, fixture.db->connections[0].state == CONNECTION_UP);
 
     cr_assert(eq(int, fixture.downs, 0));
     fixture_close(&fixture);

@@ -136,7 +136,7 @@ void fixture_terminate(struct fixture *fixture, int index)
 {
     char sql[128];
     snprintf(sql, sizeof(sql), "select pg_terminate_backend(%d)",
-             PQbackendPID(fixture->db->lanes[index].conn));
+             PQbackendPID(fixture->db->connections[index].conn));
     free(fixture_admin(fixture, sql));
 }
 

@@ -36,7 +36,7 @@ static void work_survives(const char *verb)
     pg_control(verb);
     UNTIL(&fixture, fixture.downs == 1);
     if (strcmp(verb, "restart") != 0) {
-        UNTIL(&fixture, fixture.db->lanes[1].failures > 2);
+        UNTIL(&fixture, fixture.db->connections[1].failures > 2);
         pg_control("start");
     }
     UNTIL(&fixture, fixture.ups == 2);
@@ -69,7 +69,7 @@ Test(restart, a_server_that_starts_late_is_found_at_startup)
 {
     pg_control("stop");
     fixture_open(&fixture, NULL, fixture_config(&fixture));
-    UNTIL(&fixture, fixture.db->lanes[0].failures > 1);
+    UNTIL(&fixture, fixture.db->connections[0].failures > 1);
 
     pg_control("start");
     UNTIL(&fixture, fixture.ups == 1 || fixture.has_failed);

@@ -77,7 +77,7 @@ static void on_module_state(void *context, struct pool_module *module, enum pool
         return;
     }
     h->held_count++;
-    snprintf(h->held_reason, sizeof h->held_reason, "%s", reason);
+    snprintf(h->suspend_reason, sizeof h->suspend_reason, "%s", reason);
 }
 
 static void on_line(void *context, const struct pool_line *line)

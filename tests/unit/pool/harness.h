@@ -55,7 +55,7 @@ struct harness {
     int event_levels[HARNESS_EVENTS];
     int event_count;
     int ready_count, held_count; /* on_module_state */
-    char held_reason[LIMIT_ERROR_TEXT];
+    char suspend_reason[LIMIT_ERROR_TEXT];
     bool closed;
     void (*after_close)(void); /* of the pool; may be NULL */
 };

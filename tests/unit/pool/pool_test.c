@@ -182,7 +182,7 @@ Test(pool, module_that_cannot_start_is_held_and_its_tasks_come_back)
     module = start_with("init_crashes");
     pool_warm(module);
     harness_wait(&h, &h.held_count, 1);
-    cr_assert_str_eq(h.held_reason, "handler died: SIGABRT");
+    cr_assert_str_eq(h.suspend_reason, "handler died: SIGABRT");
     harness_run(&h, &task, module, "only", "{}");
     cr_assert_eq(task.outcome, POOL_RETURNED);
     harness_wait(&h, &h.held_count, 4);
@@ -199,7 +199,7 @@ Test(pool, init_that_fails_is_told_with_its_last_log_line)
     pool_warm(module);
     harness_wait(&h, &h.held_count, 1);
 
-    cr_assert_str_eq(h.held_reason,
+    cr_assert_str_eq(h.suspend_reason,
                      "init returned 7: init: dictionary /nonexistent/words is missing");
     cr_assert_eq(harness_count_lines(&h, NULL, POOL_LOG, "init: opening the dictionary"), 1);
 }
@@ -237,7 +237,7 @@ Test(pool, init_that_hangs_is_killed_and_the_module_held)
     pool_warm(module);
     harness_wait(&h, &h.held_count, 1);
 
-    cr_assert_str_eq(h.held_reason, "not ready after 1 s");
+    cr_assert_str_eq(h.suspend_reason, "not ready after 1 s");
 }
 
 /* The runner's socket can be read, though nobody looks. */

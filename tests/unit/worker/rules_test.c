@@ -98,7 +98,7 @@ Test(heartbeat, goes_on_while_draining_and_standing_by)
 
 Test(heartbeat, goes_on_while_every_module_is_held)
 {
-    worker->held_count = 1;
+    worker->suspended_count = 1;
 
     cr_assert(heartbeat_is_due(worker, 10000 * NS_PER_S));
 }
@@ -225,7 +225,7 @@ Test(maintenance, does_not_wait_for_results_of_a_run_that_is_locked)
     worker->maintenance.after_result = worker->tasks.results_made;
     cr_assert(not(maintenance_may_run(worker, 1000 * NS_PER_S)));
 
-    task_set_apart(&worker->tasks, task, 1);
+    task_isolate(&worker->tasks, task, 1);
     cr_assert(maintenance_may_run(worker, 1000 * NS_PER_S));
 }
 

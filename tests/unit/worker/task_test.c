@@ -19,9 +19,9 @@ Test(task, is_held_from_claim_to_acknowledgement)
     struct task *task = task_add(&table, NULL, NULL, 1);
     cr_assert(eq(u32, task_count(&table), 1));
 
-    task_set_stage(&table, task, TASK_RUNNING);
+    task_set_stage(&table, task, STAGE_RUNNING);
     task_decide(&table, task, VERDICT_COMPLETED, "{}", 2);
-    task_set_stage(&table, task, TASK_SENT);
+    task_set_stage(&table, task, STAGE_SENT);
     cr_assert(eq(u32, task_count(&table), 1));
     cr_assert(eq(u32, task_count_in_pool(&table), 0));
     cr_assert(eq(u32, task_count_unreported(&table), 1));
@@ -37,8 +37,8 @@ Test(task, counts_a_result_once_when_it_is_sent_again)
     struct task *task = task_add(&table, NULL, NULL, 1);
 
     task_decide(&table, task, VERDICT_COMPLETED, "1", 1);
-    task_set_stage(&table, task, TASK_SENT);
-    task_set_stage(&table, task, TASK_DONE);
+    task_set_stage(&table, task, STAGE_SENT);
+    task_set_stage(&table, task, STAGE_DONE);
     task_decide(&table, task, VERDICT_FAILED, "refused", 7);
 
     cr_assert(eq(u64, table.results_made, 1));

@@ -1,7 +1,7 @@
 /*
- * Marks the end of a task's output; see output_mark.h.
+ * Marks the end of a task's output; see output_marker.h.
  */
-#include "runner/output_mark.h"
+#include "runner/output_marker.h"
 
 #include "base/fd_wait.h"
 #include "runner/options.h"
@@ -16,15 +16,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-struct marked_pipe {
+struct marker_pipe {
     int fd;
     uint64_t reads_before; /* the host's, when the handler began */
 };
 
 static const struct cancel_page *page;
-static struct marked_pipe pipes[2]; /* as in page->reads */
+static struct marker_pipe pipes[2]; /* as in page->reads */
 
-bool output_mark_init(const struct cancel_page *the_page, struct error *error)
+bool output_marker_init(const struct cancel_page *the_page, struct error *error)
 {
     page = the_page;
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -35,7 +35,7 @@ bool output_mark_init(const struct cancel_page *the_page, struct error *error)
     return true;
 }
 
-void output_mark_begin(void)
+void output_marker_begin(void)
 {
     for (int i = 0; i < 2; i++)
         pipes[i].reads_before = atomic_load(&page->reads[i]);
@@ -102,7 +102,7 @@ void output_flush(void)
     flush(stderr, STDERR_FILENO);
 }
 
-uint32_t output_mark_end(uint64_t number)
+uint32_t output_marker_end(uint64_t number)
 {
     uint32_t flags = 0;
 

@@ -1,4 +1,4 @@
-#include "worker/pacing.h"
+#include "worker/claim_depth.h"
 
 #include "base/limits.h"
 
@@ -81,7 +81,7 @@ uint32_t claim_width(const struct claim_room *room)
      * claim finds the one before it still unworked, and all are half as wide. */
     uint32_t ahead = smaller(2 * room->batch_size, room->ahead);
     uint32_t width = less(room->concurrency + ahead, room->in_pool);
-    /* Unreported results hold memory as running tasks do. */
+    /* Unreported results take memory as running tasks do. */
     uint32_t kept = less(2 * (room->concurrency + ahead), room->in_pool + room->unreported);
 
     width = smaller(smaller(width, kept), room->batch_size);
@@ -92,7 +92,7 @@ uint32_t claim_width(const struct claim_room *room)
     return width;
 }
 
-uint32_t pacing_jitter(uint32_t ms, uint32_t random)
+uint32_t jitter_ms(uint32_t ms, uint32_t random)
 {
     uint32_t quarter = ms / 4;
 
@@ -109,7 +109,7 @@ uint32_t idle_backoff_next(struct idle_backoff *backoff, uint32_t random)
     if (pause < longest)
         backoff->misses++;
     /* The jitter must not go beyond the longest pause that is promised. */
-    return smaller(pacing_jitter(smaller(pause, longest), random), longest);
+    return smaller(jitter_ms(smaller(pause, longest), random), longest);
 }
 
 void idle_backoff_reset(struct idle_backoff *backoff)

@@ -2,7 +2,7 @@
  * The mark behind a task's output, in a process of its own whose stdout is a pipe that
  * the test reads.
  */
-#include "runner/output_mark.h"
+#include "runner/output_marker.h"
 
 #include "wire/frame.h"
 
@@ -38,12 +38,12 @@ static void be_the_runner(const char *text, int out, int begun)
     int err[2];
 
     if (pipe2(err, O_CLOEXEC) != 0 || dup2(err[1], STDERR_FILENO) < 0 ||
-        dup2(out, STDOUT_FILENO) < 0 || !output_mark_init(page, &error))
+        dup2(out, STDOUT_FILENO) < 0 || !output_marker_init(page, &error))
         _exit(EXIT_NO_RUNNER);
-    output_mark_begin();
+    output_marker_begin();
     leave_full_pipe(text);
     (void)close(begun);
-    _exit((int)output_mark_end(NUMBER));
+    _exit((int)output_marker_end(NUMBER));
 }
 
 /* 'S': it waits in a system call; 'Z': it has ended. */
@@ -111,12 +111,12 @@ static void expect_mark_behind(const char *text)
     (void)munmap(page, sizeof *page);
 }
 
-Test(output_mark, waits_for_room_in_a_full_pipe_that_does_not_block)
+Test(output_marker, waits_for_room_in_a_full_pipe_that_does_not_block)
 {
     expect_mark_behind("");
 }
 
-Test(output_mark, text_that_a_full_pipe_has_no_room_for_is_written_before_it)
+Test(output_marker, text_that_a_full_pipe_has_no_room_for_is_written_before_it)
 {
     expect_mark_behind("the last word");
 }

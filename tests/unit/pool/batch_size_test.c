@@ -34,20 +34,20 @@ Test(bundle, is_one_task_until_twenty_handlers_in_a_row_were_quick)
 {
     struct pool_module module = after_handlers(19, 10);
 
-    cr_assert_eq(module_bundle(&module, 100), 1);
-    module_note_finished(&module, LIMIT_QUICK_US - 1);
-    cr_assert_eq(module_bundle(&module, 100), CANCEL_PAGE_SLOTS);
-    module_note_finished(&module, LIMIT_QUICK_US);
-    cr_assert_eq(module_bundle(&module, 100), 1);
+    cr_assert_eq(module_batch_size(&module, 100), 1);
+    module_note_finished(&module, LIMIT_SHORT_TASK_US - 1);
+    cr_assert_eq(module_batch_size(&module, 100), CANCEL_PAGE_SLOTS);
+    module_note_finished(&module, LIMIT_SHORT_TASK_US);
+    cr_assert_eq(module_batch_size(&module, 100), 1);
 }
 
 Test(bundle, is_a_quarter_of_what_waits_so_that_few_tasks_are_spread)
 {
     struct pool_module module = after_handlers(20, 10);
 
-    cr_assert_eq(module_bundle(&module, 1), 1);
-    cr_assert_eq(module_bundle(&module, 7), 1);
-    cr_assert_eq(module_bundle(&module, 12), 3);
+    cr_assert_eq(module_batch_size(&module, 1), 1);
+    cr_assert_eq(module_batch_size(&module, 7), 1);
+    cr_assert_eq(module_batch_size(&module, 12), 3);
 }
 
 Test(bundle, burst_starts_a_few_runners_at_a_time_and_fills_every_slot, .init = begin, .fini = end)
@@ -82,7 +82,7 @@ Test(bundle, tasks_behind_a_slow_handler_move_to_other_runners, .init = begin, .
     struct pool_module *faults = harness_add(&h, "faults");
     pool_warm(faults);
     harness_wait(&h, &h.ready_count, 1);
-    faults->quick = LIMIT_QUICK_IN_A_ROW; /* as it was until now */
+    faults->short_tasks = LIMIT_SHORT_TASKS_IN_A_ROW; /* as it was until now */
 
     harness_submit(&h, &slow, faults, "sleep", "{\"ms\": 20000}");
     for (int i = 0; i < 15; i++)

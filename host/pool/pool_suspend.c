@@ -1,6 +1,6 @@
 /*
- * Whether a module can be served: untried, ready, or held after it could not
- * start or died too often. A held module is tried again on a schedule; until
+ * Whether a module can be served: untried, ready, or suspended after it could not
+ * start or died too often. A suspended module is tried again on a schedule; until
  * then its tasks come back uncounted.
  */
 #include "pool/pool_internal.h"
@@ -18,7 +18,7 @@ static uint32_t hold_delay_ms(const struct pool_module *module)
 
     if (schedule == NULL)
         schedule = default_schedule_ms;
-    while (place < module->holds && schedule[place + 1] != 0)
+    while (place < module->suspensions && schedule[place + 1] != 0)
         place++;
     return schedule[place];
 }
@@ -39,20 +39,20 @@ void module_return_queue(struct pool_module *module)
     }
 }
 
-static void hold(struct pool_module *module, const char *reason)
+static void suspend(struct pool_module *module, const char *reason)
 {
     uint32_t delay = hold_delay_ms(module);
 
-    free(module->held_reason);
-    module->held_reason = strdup(reason);
-    module->standing = MODULE_HELD;
+    free(module->suspend_reason);
+    module->suspend_reason = strdup(reason);
+    module->standing = MODULE_SUSPENDED;
     module->spawn_paused = false;
-    module->holds++;
+    module->suspensions++;
     module_return_queue(module);
-    if (delay > 0) /* a schedule may be empty: held for good */
+    if (delay > 0) /* a schedule may be empty: suspended for good */
         uv_timer_start(&module->retry, module_on_retry, delay, 0);
     pool_emit(module, "module_held", PGF_LOG_ERROR, NULL, 0,
-              "%s is held, its tasks stay queued; tried again in %u s: %s", module->flow,
+              "%s is suspended, its tasks stay queued; it is tried again in %u s: %s", module->flow,
               (delay + 999) / 1000, reason);
     announce(module);
 }
@@ -64,13 +64,13 @@ bool module_has_ready_runner(const struct pool_module *module)
 
 void module_note_ready(struct pool_module *module)
 {
-    if (module->standing == MODULE_HELD)
+    if (module->standing == MODULE_SUSPENDED)
         pool_emit(module, "module_ready", PGF_LOG_INFO, NULL, 0, "%s is served again",
                   module->flow);
     if (module->standing != MODULE_READY)
         announce(module);
     module->standing = MODULE_READY;
-    module->spawn_paused = module->shortage_told = false;
+    module->spawn_paused = module->shortage_logged = false;
     uv_timer_stop(&module->retry);
 }
 
@@ -78,11 +78,11 @@ void module_note_failed_start(struct pool_module *module, const char *reason)
 {
     /* Several runners may have been on their way when the first one failed;
      * only the one that the schedule tries makes it go on. */
-    bool waits = module->standing == MODULE_HELD &&
+    bool waits = module->standing == MODULE_SUSPENDED &&
                  (uv_is_active((uv_handle_t *)&module->retry) || hold_delay_ms(module) == 0);
 
     if (!module->pool->killing && !waits)
-        hold(module, reason);
+        suspend(module, reason);
 }
 
 /* The machine has no room for another process or descriptor: no fault of the module, and its
@@ -96,9 +96,9 @@ void module_note_failed_spawn(struct pool_module *module, const char *reason)
     }
     module->spawn_paused = true;
     uv_timer_start(&module->retry, module_on_retry, LIMIT_SPAWN_PAUSE_MS, 0);
-    if (module->shortage_told)
+    if (module->shortage_logged)
         return;
-    module->shortage_told = true;
+    module->shortage_logged = true;
     pool_emit(module, "runner_not_started", PGF_LOG_WARN, NULL, 0,
               "%s goes on with %u runners, no further one can be started: %s", module->flow,
               module->runners[RUNNER_IDLE].count + module->runners[RUNNER_BUSY].count, reason);
@@ -107,20 +107,20 @@ void module_note_failed_spawn(struct pool_module *module, const char *reason)
 void module_note_death(struct pool_module *module, const char *reason)
 {
     module->deaths++;
-    if (module->deaths < LIMIT_DEATHS_IN_A_ROW || module->standing == MODULE_HELD ||
+    if (module->deaths < LIMIT_DEATHS_IN_A_ROW || module->standing == MODULE_SUSPENDED ||
         module->pool->killing)
         return;
-    hold(module, reason);
+    suspend(module, reason);
 }
 
 void module_note_finished(struct pool_module *module, uint64_t us)
 {
-    if (us >= LIMIT_QUICK_US)
-        module->quick = 0;
-    else if (module->quick < LIMIT_QUICK_IN_A_ROW)
-        module->quick++;
+    if (us >= LIMIT_SHORT_TASK_US)
+        module->short_tasks = 0;
+    else if (module->short_tasks < LIMIT_SHORT_TASKS_IN_A_ROW)
+        module->short_tasks++;
     module->deaths = 0;
-    module->holds = 0;
+    module->suspensions = 0;
 }
 
 /* One runner is tried; one that is READY already is proof enough. */

@@ -4,8 +4,8 @@
  */
 #include "db/address.h"
 #include "db/address_parts.h"
+#include "db/connection.h"
 #include "db/db_private.h"
-#include "db/lane.h"
 #include "db/resolve.h"
 #include "db/result.h"
 #include "db/sqlstate.h"
@@ -17,7 +17,7 @@
 
 #define OLDEST_SERVER 140000
 #define EXTRA_KEYWORDS 12
-#define TOLD_AGAIN_NS (60 * 1000000000ULL)
+#define LOGGED_AGAIN_NS (60 * 1000000000ULL)
 
 struct keywords {
     const char **names;
@@ -46,35 +46,35 @@ static void add_default(struct keywords *list, const struct db_address *address,
  * that acknowledges nothing of what was sent; it is the deadline of a statement,
  * because a server that is busy with one may leave the next unread for as long.
  * A standby is passed over: nothing works there. */
-static void fill_keywords(struct keywords *list, const struct lane *lane,
+static void fill_keywords(struct keywords *list, const struct connection *connection,
                           const struct resolved *resolved)
 {
-    const struct db_address *address = lane->db->config.address;
+    const struct db_address *address = connection->db->config.address;
     (void)snprintf(list->user_timeout, sizeof(list->user_timeout), "%d",
-                   lane->db->config.statement_deadline_ms);
+                   connection->db->config.statement_deadline_ms);
     for (size_t i = 0; i < address->count; i++)
         add_keyword(list, address->keywords[i], address->values[i]);
     add_keyword(list, "host", resolved->hosts);
     add_keyword(list, "hostaddr", resolved->hostaddrs);
     add_keyword(list, "port", resolved->ports);
     add_keyword(list, "client_encoding", "UTF8");
-    add_keyword(list, "fallback_application_name", lane->db->config.application_name);
+    add_keyword(list, "fallback_application_name", connection->db->config.application_name);
     add_default(list, address, "keepalives_idle", "30");
     add_default(list, address, "keepalives_interval", "10");
     add_default(list, address, "keepalives_count", "3");
     add_default(list, address, "tcp_user_timeout", list->user_timeout);
-    if (!lane->db->config.any_server)
+    if (!connection->db->config.any_server)
         add_default(list, address, "target_session_attrs", "read-write");
 }
 
-static PGconn *start_libpq(const struct lane *lane, const struct resolved *resolved)
+static PGconn *start_libpq(const struct connection *connection, const struct resolved *resolved)
 {
-    size_t room = lane->db->config.address->count + EXTRA_KEYWORDS;
+    size_t room = connection->db->config.address->count + EXTRA_KEYWORDS;
     struct keywords list = {
         .names = calloc(room, sizeof(char *)), .values = calloc(room, sizeof(char *)), .count = 0};
     PGconn *conn = NULL;
     if (list.names && list.values) {
-        fill_keywords(&list, lane, resolved);
+        fill_keywords(&list, connection, resolved);
         conn = PQconnectStartParams(list.names, list.values, 0);
     }
     free((void *)list.names);
@@ -103,59 +103,61 @@ static int judge_failure(PGconn *conn, const char *text)
 
 /* An outage is one line a minute, and one whenever its reason changes: a server that comes back may
  * refuse us for another one. */
-static void tell_failure(struct lane *lane, const char *text)
+static void tell_failure(struct connection *connection, const char *text)
 {
     uint64_t now_ns = uv_hrtime();
 
-    if (strcmp(lane->told, text) == 0 && now_ns - lane->told_ns < TOLD_AGAIN_NS)
+    if (strcmp(connection->logged, text) == 0 && now_ns - connection->logged_ns < LOGGED_AGAIN_NS)
         return;
-    (void)snprintf(lane->told, sizeof(lane->told), "%s", text);
-    lane->told_ns = now_ns;
+    (void)snprintf(connection->logged, sizeof(connection->logged), "%s", text);
+    connection->logged_ns = now_ns;
     log_warn("db_unreachable", "cannot connect to the database, trying again",
-             LOG_FIELD_TEXT("database", db_address_label(lane->db->config.address)),
-             LOG_FIELD_INT("connection", lane->index), LOG_ERROR(text));
+             LOG_FIELD_TEXT("database", db_address_label(connection->db->config.address)),
+             LOG_FIELD_INT("connection", connection->index), LOG_ERROR(text));
 }
 
-static void attempt_failed(struct lane *lane, const char *reason, int code, bool next_address)
+static void attempt_failed(struct connection *connection, const char *reason, int code,
+                           bool next_address)
 {
     struct error error = {.code = ERROR_NONE};
     char text[512];
     (void)snprintf(text, sizeof(text), "%s", reason);
-    bool final = code != ERROR_NONE && lane->db->state == DB_STATE_OPENING;
+    bool final = code != ERROR_NONE && connection->db->state == DB_STATE_OPENING;
     if (!final)
-        tell_failure(lane, text);
+        tell_failure(connection, text);
     if (code != ERROR_NONE)
         (void)error_set(&error, code,
                         "database %s: %s; check what --database (or PGFLOW_DATABASE, DATABASE_URL, "
                         "PG*) says",
-                        db_address_label(lane->db->config.address), text);
-    lane_drop(lane, text, next_address);
-    db_lane_failed(lane->db, text, code != ERROR_NONE ? &error : NULL);
+                        db_address_label(connection->db->config.address), text);
+    connection_drop(connection, text, next_address);
+    db_connection_failed(connection->db, text, code != ERROR_NONE ? &error : NULL);
 }
 
-static void libpq_failed(struct lane *lane)
+static void libpq_failed(struct connection *connection)
 {
     char text[512];
-    const char *message = lane->conn ? PQerrorMessage(lane->conn) : "out of memory";
-    int code = lane->conn ? judge_failure(lane->conn, message) : ERROR_NONE;
+    const char *message = connection->conn ? PQerrorMessage(connection->conn) : "out of memory";
+    int code = connection->conn ? judge_failure(connection->conn, message) : ERROR_NONE;
     sqlstate_describe(text, sizeof(text), message);
-    attempt_failed(lane, text, code, true);
+    attempt_failed(connection, text, code, true);
 }
 
 static void on_attempt_timeout(uv_timer_t *timer)
 {
-    struct lane *lane = timer->data;
-    attempt_failed(lane,
-                   lane->state == LANE_RESOLVING    ? "the name server does not answer"
-                   : lane->state == LANE_CONNECTING ? "no answer from the server in time"
-                                                    : "the server accepts connections but does "
-                                                      "not answer statements in time",
+    struct connection *connection = timer->data;
+    attempt_failed(connection,
+                   connection->state == CONNECTION_RESOLVING ? "the name server does not answer"
+                   : connection->state == CONNECTION_CONNECTING
+                       ? "no answer from the server in time"
+                       : "the server accepts connections but does "
+                         "not answer statements in time",
                    ERROR_NONE, true);
 }
 
-static uint64_t attempt_ms(const struct lane *lane)
+static uint64_t attempt_ms(const struct connection *connection)
 {
-    const char *given = db_address_value(lane->db->config.address, "connect_timeout");
+    const char *given = db_address_value(connection->db->config.address, "connect_timeout");
     long seconds = given ? strtol(given, NULL, 10) : 0;
     return (uint64_t)(seconds > 0 && seconds < 3600 ? seconds : LIMIT_DB_CONNECT_ATTEMPT_S) * 1000;
 }
@@ -163,7 +165,7 @@ static uint64_t attempt_ms(const struct lane *lane)
 /* libpq would print notices to stderr, past the log. */
 static void hear_notice(void *ctx, const PGresult *notice)
 {
-    const struct db_config *config = &((struct lane *)ctx)->db->config;
+    const struct db_config *config = &((struct connection *)ctx)->db->config;
     const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
     const char *message = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
     const char *hint = PQresultErrorField(notice, PG_DIAG_MESSAGE_HINT);
@@ -176,30 +178,30 @@ static void hear_notice(void *ctx, const PGresult *notice)
 
 static void on_resolved(void *ctx, const struct resolved *resolved, const char *reason)
 {
-    struct lane *lane = ctx;
-    lane->resolve = NULL;
+    struct connection *connection = ctx;
+    connection->resolve = NULL;
     if (!resolved) {
-        attempt_failed(lane, reason, ERROR_NONE, false);
+        attempt_failed(connection, reason, ERROR_NONE, false);
         return;
     }
-    lane_set_state(lane, LANE_CONNECTING);
-    lane->conn = start_libpq(lane, resolved);
-    if (!lane->conn || PQstatus(lane->conn) == CONNECTION_BAD) {
-        libpq_failed(lane);
+    connection_set_state(connection, CONNECTION_CONNECTING);
+    connection->conn = start_libpq(connection, resolved);
+    if (!connection->conn || PQstatus(connection->conn) == CONNECTION_BAD) {
+        libpq_failed(connection);
         return;
     }
-    (void)PQsetNoticeReceiver(lane->conn, hear_notice, lane);
+    (void)PQsetNoticeReceiver(connection->conn, hear_notice, connection);
     /* Verbose, to learn the SQLSTATE of a refusal. */
-    (void)PQsetErrorVerbosity(lane->conn, PQERRORS_VERBOSE);
-    lane_watch(lane, UV_WRITABLE);
+    (void)PQsetErrorVerbosity(connection->conn, PQERRORS_VERBOSE);
+    connection_watch(connection, UV_WRITABLE);
 }
 
-void lane_connect(struct lane *lane)
+void connection_open(struct connection *connection)
 {
-    lane_set_state(lane, LANE_RESOLVING);
-    (void)uv_timer_start(&lane->timer, on_attempt_timeout, attempt_ms(lane), 0);
-    lane->resolve =
-        resolve_start(lane->db->loop, lane->db->config.address, lane->rotation, on_resolved, lane);
+    connection_set_state(connection, CONNECTION_RESOLVING);
+    (void)uv_timer_start(&connection->timer, on_attempt_timeout, attempt_ms(connection), 0);
+    connection->resolve = resolve_start(connection->db->loop, connection->db->config.address,
+                                        connection->rotation, on_resolved, connection);
 }
 
 /* ---- Greeting ---- */
@@ -230,9 +232,9 @@ static bool says_read_committed(const PGresult *result)
 
 static void greeting_answered(struct call *call, const struct db_status *status, PGresult *result)
 {
-    struct lane *lane = call->ctx;
+    struct connection *connection = call->ctx;
     struct db_status own = *status;
-    lane->greetings_left--;
+    connection->greetings_left--;
     if (call->statement == &check_client_statement)
         own.outcome = DB_OK;
     if (call->statement == &isolation_statement && own.outcome == DB_OK &&
@@ -244,45 +246,47 @@ static void greeting_answered(struct call *call, const struct db_status *status,
                                        "behind a pooler it must be: alter role ... set "
                                        "default_transaction_isolation = 'read committed'"};
     }
-    if (own.outcome != DB_OK || lane->greetings_left == 0)
-        lane_greeted(lane, &own);
+    if (own.outcome != DB_OK || connection->greetings_left == 0)
+        connection_greeted(connection, &own);
 }
 
-static struct call *greet(struct lane *lane, const struct statement *statement)
+static struct call *greet(struct connection *connection, const struct statement *statement)
 {
-    struct call *call = call_create(statement, CALL_WORK, greeting_answered, NULL, lane);
+    struct call *call = call_create(statement, CALL_WORK, greeting_answered, NULL, connection);
     call->is_greeting = true;
-    lane->greetings_left++;
+    connection->greetings_left++;
     return call;
 }
 
-static bool put_greeting(struct lane *lane, struct call *call)
+static bool put_greeting(struct connection *connection, struct call *call)
 {
     if (!params_ok(&call->params)) {
         call_destroy(call);
-        lane_drop(lane, "out of memory", false);
+        connection_drop(connection, "out of memory", false);
         return false;
     }
-    lane_put(lane, call);
-    return lane->state == LANE_GREETING;
+    connection_put(connection, call);
+    return connection->state == CONNECTION_GREETING;
 }
 
-static bool put_settings(struct lane *lane)
+static bool put_settings(struct connection *connection)
 {
     char timeout[32];
     /* A little sooner than our own deadline, which costs the connection. */
-    int deadline = lane->db->config.statement_deadline_ms;
+    int deadline = connection->db->config.statement_deadline_ms;
     (void)snprintf(timeout, sizeof(timeout), "%d", deadline - deadline / 10);
-    struct call *settings = greet(lane, &settings_statement);
+    struct call *settings = greet(connection, &settings_statement);
     params_text(&settings->params, timeout);
-    return put_greeting(lane, settings) && put_greeting(lane, greet(lane, &check_client_statement));
+    return put_greeting(connection, settings) &&
+           put_greeting(connection, greet(connection, &check_client_statement));
 }
 
-static bool put_listen(struct lane *lane)
+static bool put_listen(struct connection *connection)
 {
-    const struct db *db = lane->db;
-    return put_greeting(lane, greet(lane, &db->listen_statement)) &&
-           (!db->control_statement.sql || put_greeting(lane, greet(lane, &db->control_statement)));
+    const struct db *db = connection->db;
+    return put_greeting(connection, greet(connection, &db->listen_statement)) &&
+           (!db->control_statement.sql ||
+            put_greeting(connection, greet(connection, &db->control_statement)));
 }
 
 /* A wrong server is refused before anything is sent. Every server tells its
@@ -300,58 +304,59 @@ static const char *unfit_reason(PGconn *conn, int *code)
     return NULL;
 }
 
-static void start_greeting(struct lane *lane)
+static void start_greeting(struct connection *connection)
 {
     int code;
-    const char *unfit = unfit_reason(lane->conn, &code);
+    const char *unfit = unfit_reason(connection->conn, &code);
     if (unfit) {
-        attempt_failed(lane, unfit, code, true);
+        attempt_failed(connection, unfit, code, true);
         return;
     }
-    lane_set_state(lane, LANE_GREETING);
-    lane->greetings_left = 0;
-    if (PQsetnonblocking(lane->conn, 1) != 0 || PQenterPipelineMode(lane->conn) != 1) {
-        libpq_failed(lane);
+    connection_set_state(connection, CONNECTION_GREETING);
+    connection->greetings_left = 0;
+    if (PQsetnonblocking(connection->conn, 1) != 0 || PQenterPipelineMode(connection->conn) != 1) {
+        libpq_failed(connection);
         return;
     }
-    (void)PQsetErrorVerbosity(lane->conn, PQERRORS_DEFAULT);
-    bool sent = (lane->db->config.pooled || put_settings(lane)) &&
-                put_greeting(lane, greet(lane, &isolation_statement)) &&
-                (!lane->listens || put_listen(lane));
+    (void)PQsetErrorVerbosity(connection->conn, PQERRORS_DEFAULT);
+    bool sent = (connection->db->config.pooled || put_settings(connection)) &&
+                put_greeting(connection, greet(connection, &isolation_statement)) &&
+                (!connection->listens || put_listen(connection));
     if (sent)
-        lane_flush(lane);
+        connection_flush(connection);
 }
 
-void lane_greeted(struct lane *lane, const struct db_status *status)
+void connection_greeted(struct connection *connection, const struct db_status *status)
 {
     if (status->outcome != DB_OK) {
-        attempt_failed(lane, status->text, status->permanent ? ERROR_CONFIG : ERROR_NONE, true);
+        attempt_failed(connection, status->text, status->permanent ? ERROR_CONFIG : ERROR_NONE,
+                       true);
         return;
     }
-    (void)uv_timer_stop(&lane->timer);
-    lane_set_state(lane, LANE_UP);
-    lane->failures = 0;
-    lane->told[0] = '\0';
-    lane->up_count++;
-    db_lane_up(lane->db, lane);
+    (void)uv_timer_stop(&connection->timer);
+    connection_set_state(connection, CONNECTION_UP);
+    connection->failures = 0;
+    connection->logged[0] = '\0';
+    connection->up_count++;
+    db_connection_up(connection->db, connection);
 }
 
 /* libpq may close its socket and open the next one at each step, so the watcher goes first. */
-void lane_connect_step(struct lane *lane)
+void connection_open_step(struct connection *connection)
 {
-    lane_watch(lane, 0);
-    switch (PQconnectPoll(lane->conn)) {
+    connection_watch(connection, 0);
+    switch (PQconnectPoll(connection->conn)) {
     case PGRES_POLLING_READING:
-        lane_watch(lane, UV_READABLE);
+        connection_watch(connection, UV_READABLE);
         break;
     case PGRES_POLLING_WRITING:
-        lane_watch(lane, UV_WRITABLE);
+        connection_watch(connection, UV_WRITABLE);
         break;
     case PGRES_POLLING_OK:
-        start_greeting(lane);
+        start_greeting(connection);
         break;
     default:
-        libpq_failed(lane);
+        libpq_failed(connection);
         break;
     }
 }

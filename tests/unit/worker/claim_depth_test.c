@@ -1,4 +1,4 @@
-#include "worker/pacing.h"
+#include "worker/claim_depth.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -47,7 +47,7 @@ static void on_notify(void *ctx)
 {
     struct worker *worker = ctx;
 
-    rest_note_notification(&worker->rest, uv_hrtime());
+    idle_note_notification(&worker->idle, uv_hrtime());
     claim_loop_expect_work(worker);
 }
 
@@ -58,7 +58,7 @@ static void on_control(void *ctx)
 
 static void on_listening(void *ctx, bool listening)
 {
-    rest_on_listening(ctx, listening);
+    idle_on_listening(ctx, listening);
 }
 
 static void on_fatal(void *ctx, const struct error *error)
@@ -75,7 +75,7 @@ int connection_deadline_ms(const struct settings *settings)
     return for_payload > LIMIT_DB_DEADLINE_MS ? for_payload : LIMIT_DB_DEADLINE_MS;
 }
 
-bool connection_open(struct worker *worker, struct error *error)
+bool database_open(struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->settings;
     char name[64];
@@ -128,7 +128,7 @@ static const char *remedy_of(const struct db_status *status)
     return "";
 }
 
-bool connection_answered(struct worker *worker, const struct db_status *status, const char *what)
+bool database_answered(struct worker *worker, const struct db_status *status, const char *what)
 {
     if (status->outcome == DB_OK)
         return true;

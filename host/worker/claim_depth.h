@@ -2,8 +2,8 @@
  * How much to claim and when: the width of the next claim, whether tasks may be claimed ahead of
  * free slots, how long an idle queue is left alone. No clock, no loop: times are handed in.
  */
-#ifndef PGFLOW_WORKER_PACING_H
-#define PGFLOW_WORKER_PACING_H
+#ifndef PGFLOW_WORKER_CLAIM_DEPTH_H
+#define PGFLOW_WORKER_CLAIM_DEPTH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,10 +24,10 @@ void prefetch_suspend(struct prefetch *prefetch, uint64_t now_ns);
 bool prefetch_is_on(const struct prefetch *prefetch, uint64_t now_ns);
 
 /*
- * How many tasks to hold beyond the free slots while prefetch is on: what the slots do in 50 ms, at
- * least one task a slot. Short handlers get deep claims, because a claim costs the database about
- * as much as thirty tasks; long ones leave their tasks to other hosts. Large inputs are held ahead
- * up to 32 MiB together.
+ * How many tasks to claim beyond the free slots while prefetch is on: what the slots do in 50 ms,
+ * at least one task a slot. Short handlers get deep claims, because a claim costs the database
+ * about as much as thirty tasks; long ones leave their tasks to other hosts. Large inputs are
+ * claimed ahead up to 32 MiB together.
  */
 uint32_t prefetch_depth(const struct prefetch *prefetch, uint32_t concurrency);
 
@@ -64,6 +64,6 @@ void idle_backoff_reset(struct idle_backoff *backoff);
 uint32_t idle_sleep_ms(uint32_t backoff_ms, int64_t due_in_ms);
 
 /* 1/4 of `ms` up or down. */
-uint32_t pacing_jitter(uint32_t ms, uint32_t random);
+uint32_t jitter_ms(uint32_t ms, uint32_t random);
 
 #endif

@@ -6,11 +6,11 @@
 -- awake    nothing notifies: poll
 -- insist false: takes nothing while a start is open (for a host that is busy: it would be notified of each).
 --
--- Asking again is harmless. end_rest, or the end of the session, takes it back. Not behind a transaction pooler: the
+-- Asking again is harmless. end_idle, or the end of the session, ends it. Not behind a transaction pooler: the
 -- locks belong to the session.
--- Locks, all of them tries: S in share mode until the rest ends; T exclusively, for an instant, let go of in the same
+-- Locks, all of them tries: S in share mode until end_idle or the end of the session; T exclusively, for an instant, let go of in the same
 -- expression, so that a cancel leaves nothing behind. Callers: hosts.
-create function pgflow.begin_rest(queue_name text, insist boolean default true)
+create function pgflow.begin_idle(queue_name text, insist boolean default true)
 returns text
 language plpgsql
 security definer
@@ -19,22 +19,22 @@ as $$
 declare
   lock_class constant int := -1885826166;
   hash constant int := hashtext(lower(queue_name));
-  mark constant text := lpad(to_hex(hash & -2), 8, '0') || ' ';
-  marks constant text := coalesce(current_setting('pgflow.rests', true), '');
-  rests constant boolean := strpos(marks, mark) > 0;
+  entry constant text := lpad(to_hex(hash & -2), 8, '0') || ' ';
+  entries constant text := coalesce(current_setting('pgflow.idle_queues', true), '');
+  is_idle constant boolean := strpos(entries, entry) > 0;
 begin
   if queue_name is null then
     raise exception 'queue_name is null' using errcode = 'null_value_not_allowed';
   end if;
-  if not rests and not insist
+  if not is_idle and not insist
      and not (pg_try_advisory_lock(lock_class, hash & -2) and pg_advisory_unlock(lock_class, hash & -2)) then
     return 'awake';
   end if;
-  if not rests then
-    -- The setting first: who rests without it would not notify itself.
-    perform set_config('pgflow.rests', marks || mark, false);
+  if not is_idle then
+    -- The setting first: without it a session would not notify itself.
+    perform set_config('pgflow.idle_queues', entries || entry, false);
     if not pg_try_advisory_lock_shared(lock_class, hash | 1) then
-      perform set_config('pgflow.rests', marks, false);
+      perform set_config('pgflow.idle_queues', entries, false);
       return 'awake';
     end if;
   end if;

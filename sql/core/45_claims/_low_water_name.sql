@@ -1,6 +1,6 @@
 -- The setting that keeps a session's mark (_mark). Names of settings have fewer letters than names of queues.
 -- subject: what index of which queue. Callers: the claims, recovery.
-create function pgflow._mark_name(subject text)
+create function pgflow._low_water_name(subject text)
 returns text
 language plpgsql
 immutable

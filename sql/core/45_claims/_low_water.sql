@@ -1,9 +1,9 @@
 -- What a session remembers of an index in order of time: before this moment nothing in it is alive. Rows that are gone
 -- keep their place in an index until a vacuum; without the mark, whoever asks for the first one passes all of them.
--- '-infinity' where nothing is remembered, or no longer (_move_mark).
--- name: of the setting that keeps it (_mark_name). moment: the time now.
--- Callers: _due_from_mark, recovery. Locks: none.
-create function pgflow._mark(name text, moment timestamptz)
+-- '-infinity' where nothing is remembered, or no longer (_move_low_water).
+-- name: of the setting that keeps it (_low_water_name). moment: the time now.
+-- Callers: _due_from_low_water, recovery. Locks: none.
+create function pgflow._low_water(name text, moment timestamptz)
 returns timestamptz
 language plpgsql
 stable
