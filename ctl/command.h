@@ -75,6 +75,10 @@ struct invocation {
 bool invocation_read(struct invocation *invocation, int argc, char *const argv[],
                      struct error *error) MUST_CHECK;
 
+/* The place of an option in invocation->values; COMMAND_OPTIONS: the command has none of that
+ * name. `command` may be NULL. */
+size_t invocation_option_index(const struct command *command, const char *name, size_t size);
+
 /* The value of the command's option, "" for a switch that is on, NULL: not given. */
 const char *invocation_value(const struct invocation *invocation, const char *option);
 /* A whole number from `least` to `most`; `fallback` when not given. */

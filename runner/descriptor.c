@@ -5,16 +5,6 @@
 
 #include <stdlib.h>
 
-struct block {
-    struct block *next;
-    max_align_t data[];
-};
-
-struct owned_descriptor {
-    struct descriptor descriptor; /* first: the public part */
-    struct block *blocks;
-};
-
 /* The order is part of the ABI's contract: of several violations the first one here
  * is reported. */
 static bool (*const checks[])(struct reading *) = {
@@ -27,19 +17,6 @@ static bool (*const checks[])(struct reading *) = {
     check_other_text,    check_routes,       check_queue_names,
     check_handlers,
 };
-
-void *reading_alloc(struct reading *reading, size_t size)
-{
-    struct owned_descriptor *owner = (struct owned_descriptor *)reading->out;
-    struct block *block = calloc(1, sizeof *block + size);
-    if (block == NULL) {
-        error_out_of_memory(reading->error);
-        return NULL;
-    }
-    block->next = owner->blocks;
-    owner->blocks = block;
-    return block->data;
-}
 
 static void take_fixed_parts(struct reading *reading)
 {
@@ -109,10 +86,4 @@ void descriptor_free(struct descriptor *descriptor)
 const char *descriptor_kind_name(uint32_t kind)
 {
     return kind == PGF_STEP_MAP ? "map" : "single";
-}
-
-const char *descriptor_queue_mode_name(uint32_t mode)
-{
-    static const char *const names[] = {"flow", "step", "routed"};
-    return mode < sizeof names / sizeof names[0] ? names[mode] : "unknown";
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SHOWN_OF_TEXT = 80 };
@@ -125,4 +126,23 @@ bool reading_text(struct reading *reading, const char *field, const char *foreig
     memcpy(copy, reading->text, size);
     *out = copy;
     return true;
+}
+
+void *reading_alloc(struct reading *reading, size_t size)
+{
+    struct owned_descriptor *owner = (struct owned_descriptor *)reading->out;
+    struct block *block = calloc(1, sizeof *block + size);
+    if (block == NULL) {
+        error_out_of_memory(reading->error);
+        return NULL;
+    }
+    block->next = owner->blocks;
+    owner->blocks = block;
+    return block->data;
+}
+
+const char *descriptor_queue_mode_name(uint32_t mode)
+{
+    static const char *const names[] = {"flow", "step", "routed"};
+    return mode < sizeof names / sizeof names[0] ? names[mode] : "unknown";
 }

@@ -7,6 +7,7 @@
 
 #include "runner/descriptor.h"
 #include "runner/descriptor_probe.h"
+#include <stddef.h>
 
 /* The sizes of ABI 1.0, whatever is appended later. */
 #define MODULE_SIZE_1_0 (offsetof(pgf_module, extension) + sizeof(void *))
@@ -20,6 +21,16 @@
 struct slug_entry {
     const char *lower;
     uint32_t step;
+};
+
+struct block {
+    struct block *next;
+    max_align_t data[];
+};
+
+struct owned_descriptor {
+    struct descriptor descriptor; /* first: the public part */
+    struct block *blocks;
 };
 
 struct reading {
@@ -37,6 +48,7 @@ struct reading {
 };
 
 /* Zeroed memory that lives as long as the descriptor. NULL: error set. */
+/* Memory that lives as long as the descriptor. */
 void *reading_alloc(struct reading *reading, size_t size) MUST_CHECK;
 
 /* "<file>: <field> is <found>; expected <expected>; <fix>". Always false. */

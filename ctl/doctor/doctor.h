@@ -24,6 +24,10 @@ struct doctor {
     size_t counts[DOCTOR_LEVELS];
 };
 
+enum { DOCTOR_INDENT = 21 /* columns before a finding */ };
+
+const char *doctor_level_name(enum doctor_level level);
+
 /* Prints one finding; `remedy` NULL or "": there is none. */
 void doctor_report(struct doctor *doctor, const char *check, enum doctor_level level,
                    const char *finding, const char *remedy);

@@ -103,6 +103,8 @@ static void take_answer(struct worker *worker, struct worker_module *module,
     }
 }
 
+static void offer_next(struct worker *worker);
+
 static void on_offered(void *ctx, const struct db_status *status, const struct db_offer *offer)
 {
     struct worker *worker = ctx;
@@ -111,14 +113,14 @@ static void on_offered(void *ctx, const struct db_status *status, const struct d
     worker->activation.in_flight = false;
     if (worker->life.state != WORKER_STARTING && worker->life.state != WORKER_RUNNING)
         return;
-    if (database_answered(worker, status, "offer_activation"))
+    if (answer_is_there(worker, status, "offer_activation"))
         take_answer(worker, module, offer);
     /* After a lost answer the offer stays open for the next heartbeat. */
     worker->activation.module++;
-    activation_offer_next(worker);
+    offer_next(worker);
 }
 
-void activation_offer_next(struct worker *worker)
+static void offer_next(struct worker *worker)
 {
     struct activation *activation = &worker->activation;
 
@@ -132,11 +134,19 @@ void activation_offer_next(struct worker *worker)
         return;
     }
     activation->module = 0;
-    startup_offers_made(worker);
+    if (activation->done != NULL)
+        activation->done(worker);
+    activation->done = NULL;
+}
+
+void activation_offer_all(struct worker *worker, void (*done)(struct worker *worker))
+{
+    worker->activation.done = done;
+    offer_next(worker);
 }
 
 void activation_offer_again(struct worker *worker)
 {
     if (worker->life.state == WORKER_RUNNING && !worker->activation.in_flight)
-        activation_offer_next(worker);
+        activation_offer_all(worker, NULL);
 }

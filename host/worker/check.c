@@ -6,24 +6,6 @@
 
 #include "log/log.h"
 
-static void on_begun(void *ctx, const struct db_status *status)
-{
-    struct worker *worker = ctx;
-
-    if (worker->life.state != WORKER_STARTING)
-        return;
-    if (status->outcome == DB_OK)
-        startup_run(worker);
-    else
-        worker_fail(worker, ERROR_UNAVAILABLE, "--check cannot begin a transaction: %s",
-                    status->text);
-}
-
-void check_begin(struct worker *worker)
-{
-    db_check_begin(worker->db, on_begun, worker);
-}
-
 static void on_ended(void *ctx, const struct db_status *status)
 {
     struct worker *worker = ctx;
@@ -31,7 +13,7 @@ static void on_ended(void *ctx, const struct db_status *status)
     if (status->outcome != DB_OK)
         log_warn("call_failed", "the connection went before the rollback; nothing was committed",
                  LOG_QUEUE(worker->queue), LOG_ERROR(status->text));
-    drain_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, "checked; nothing was changed");
+    stop_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, "checked; nothing was changed");
 }
 
 void check_end(struct worker *worker)

@@ -73,7 +73,7 @@ static void watch_idleness(struct worker *worker, bool empty, uint64_t now_ns)
     if (claims->idle_since_ns == 0)
         claims->idle_since_ns = now_ns;
     if (limit_ns > 0 && now_ns - claims->idle_since_ns >= limit_ns)
-        drain_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, "idle for as long as --exit-when-idle");
+        stop_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, "idle for as long as --exit-when-idle");
 }
 
 static void on_refused(struct worker *worker, const struct db_status *status, uint64_t now_ns)
@@ -84,7 +84,7 @@ static void on_refused(struct worker *worker, const struct db_status *status, ui
     /* The claim may have been made all the same, and not on the connection that on_up tells of. */
     if (status->outcome == DB_LOST)
         reclaim_want(worker);
-    if (!database_answered(worker, status, "the claim")) {
+    if (!answer_is_there(worker, status, "the claim")) {
         for (uint32_t i = 0; i < claims->failures && pause_ms < LONGEST_ERROR_PAUSE_MS; i++)
             pause_ms *= 2;
         claims->failures++;
@@ -100,11 +100,11 @@ static void on_fenced(struct worker *worker, const char *reason)
     log_warn("fenced", "the database lets this worker claim no more", LOG_QUEUE(worker->queue),
              LOG_WORKER(worker->identity.id), LOG_FIELD_TEXT("reason", why));
     if (strcmp(why, "must_stop") == 0)
-        drain_begin(worker, DRAIN_THEN_STANDBY, ERROR_NONE, "the function was disabled");
+        stop_begin(worker, DRAIN_THEN_STANDBY, ERROR_NONE, "the function was disabled");
     else if (strcmp(why, "wrong_modules") == 0 || strcmp(why, "not_in_manifest") == 0)
-        drain_begin(worker, DRAIN_THEN_STANDBY, ERROR_NONE, why);
+        stop_begin(worker, DRAIN_THEN_STANDBY, ERROR_NONE, why);
     else if (strcmp(why, "deprecated") == 0)
-        drain_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, "deprecated");
+        stop_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, "deprecated");
     else
         worker_fail(worker, ERROR_UNAVAILABLE,
                     "the database fenced this worker (%s); its supervisor should start it afresh",
@@ -165,7 +165,7 @@ static void on_claimed(void *ctx, const struct db_status *status, const struct d
     worker->claims.answered_ns = now_ns;
     take_rows(worker, claim, now_ns, now_ns - status->elapsed_ns);
     if (worker->settings->once && worker->life.state == WORKER_RUNNING)
-        drain_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, "--once: one claim was made");
+        stop_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, "--once: one claim was made");
 }
 
 static bool may_claim(const struct worker *worker)

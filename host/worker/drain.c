@@ -43,50 +43,6 @@ static bool is_overdue(const struct drain *drain)
     return drain->deadline_ns != 0 && uv_hrtime() >= drain->deadline_ns;
 }
 
-static void give_back_waiting(struct worker *worker)
-{
-    for (struct task *task = worker->tasks.first; task != NULL; task = task->next)
-        if (task->stage == STAGE_WAITING)
-            (void)pool_recall(worker->pool, &task->pool);
-}
-
-/* A drain that is under way already takes the stronger purpose: leaving wins over standing by, the
- * first reason for a code over none. */
-static void strengthen(struct drain *drain, enum drain_then then, int code)
-{
-    if (then == DRAIN_THEN_EXIT)
-        drain->then = DRAIN_THEN_EXIT;
-    if (drain->code == 0)
-        drain->code = code;
-}
-
-void drain_begin(struct worker *worker, enum drain_then then, int code, const char *why)
-{
-    struct drain *drain = &worker->drain;
-
-    if (worker->life.state == WORKER_STOPPED)
-        return;
-    if (worker->life.state == WORKER_DRAINING) {
-        strengthen(drain, then, code);
-        worker_wake(worker);
-        return;
-    }
-    bool once = worker->settings->once && worker->life.state == WORKER_RUNNING && code == 0;
-    *drain = (struct drain){.stage = DRAIN_FINISH,
-                            .then = then,
-                            .code = code,
-                            .keep_waiting = once && then == DRAIN_THEN_EXIT};
-    lifecycle_set(&worker->life, WORKER_DRAINING, why);
-    log_info("stopping", why, LOG_QUEUE(worker->queue),
-             LOG_WORKER(worker->identity.id[0] != '\0' ? worker->identity.id : NULL),
-             LOG_FIELD_INT("tasks", task_count(&worker->tasks)));
-    notify_systemd(then == DRAIN_THEN_EXIT ? "STOPPING=1\nSTATUS=finishing what runs"
-                                           : "STATUS=finishing what runs, then standing by");
-    if (!drain->keep_waiting)
-        give_back_waiting(worker);
-    worker_wake(worker);
-}
-
 static void hurry(struct worker *worker)
 {
     log_warn("stop_now", "second signal: handlers are killed", LOG_QUEUE(worker->queue));
@@ -109,7 +65,7 @@ void drain_on_signal(struct worker *worker, int number)
         worker_fail(worker, ERROR_UNAVAILABLE, "%s came before the check had an answer", why);
     if (worker->pool != NULL)
         pool_note_stop(worker->pool);
-    drain_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, why);
+    stop_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, why);
     if (drain->hurried)
         return;
     if (drain->bounded) {
@@ -119,7 +75,7 @@ void drain_on_signal(struct worker *worker, int number)
     }
     drain->bounded = true;
     drain->keep_waiting = false;
-    give_back_waiting(worker);
+    stop_recall_waiting(worker);
     set_deadline(worker, uv_hrtime() + grace_ns);
 }
 

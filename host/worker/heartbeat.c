@@ -1,6 +1,6 @@
 /*
  * The heartbeat of this process's row, every 5 s from the first registration until the last result
- * is reported, and what its answer asks for.
+ * is reported. What its answer asks for is for life.c.
  */
 #include "worker/worker_private.h"
 
@@ -44,21 +44,6 @@ static void cancel_ended_runs(struct worker *worker, const struct db_texts *runs
         }
 }
 
-static void apply_answer(struct worker *worker, const struct db_heartbeat *answer)
-{
-    if (worker->life.state == WORKER_STOPPED)
-        return;
-    if (answer->is_deprecated)
-        drain_begin(worker, DRAIN_THEN_EXIT, ERROR_NONE, "deprecated");
-    else if (worker->life.state == WORKER_STANDBY)
-        standby_ask_whether_enabled(worker);
-    else if (answer->must_stop && !worker->identity.standby)
-        drain_begin(worker, DRAIN_THEN_STANDBY, ERROR_NONE,
-                    "the function was disabled, or given to other code");
-    else if (worker->life.state == WORKER_RUNNING)
-        activation_offer_again(worker);
-}
-
 static void on_heartbeat(void *ctx, const struct db_status *status,
                          const struct db_heartbeat *answer)
 {
@@ -71,11 +56,13 @@ static void on_heartbeat(void *ctx, const struct db_status *status,
     telemetry_call(worker, METRICS_CALL_HEARTBEAT, status);
     if (worker->heartbeat.version != worker->identity.version)
         return;
-    if (!database_answered(worker, status, "heartbeat"))
+    if (!answer_is_there(worker, status, "heartbeat"))
         return;
     worker->heartbeat.answered_ns = uv_hrtime();
     cancel_ended_runs(worker, &answer->ended_runs);
-    apply_answer(worker, answer);
+    worker->heartbeat.news.is_deprecated = answer->is_deprecated;
+    worker->heartbeat.news.must_stop = answer->must_stop && !worker->identity.standby;
+    worker->heartbeat.news.answered = true;
     if (again)
         heartbeat_now(worker);
     worker_wake(worker);
@@ -130,8 +117,8 @@ static void tick(uv_timer_t *timer)
 
     modules_log_changed(worker);
     telemetry_sample(worker);
-    if (worker->life.state == WORKER_STANDBY)
-        standby_tick(worker);
+    worker->heartbeat.news.ticked = true;
+    worker_wake(worker);
     if (!may_send(worker) || worker->heartbeat.in_flight)
         return;
     bool due = heartbeat_is_due(worker, uv_hrtime());
@@ -146,6 +133,14 @@ void heartbeat_now(struct worker *worker)
     worker->heartbeat.again = worker->heartbeat.in_flight;
     if (may_send(worker) && !worker->heartbeat.in_flight && heartbeat_is_due(worker, uv_hrtime()))
         send_heartbeat(worker);
+}
+
+struct heartbeat_news heartbeat_take_news(struct worker *worker)
+{
+    struct heartbeat_news news = worker->heartbeat.news;
+
+    worker->heartbeat.news = (struct heartbeat_news){.answered = false};
+    return news;
 }
 
 void heartbeat_start(struct worker *worker)

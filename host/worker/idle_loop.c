@@ -25,7 +25,7 @@ static void take_answer(struct worker *worker, const struct db_status *status, c
         claim_loop_expect_work(worker);
     tell(worker, before);
     if (worker->life.state != WORKER_STOPPED && status->outcome == DB_ERROR)
-        (void)database_answered(worker, status, what);
+        (void)answer_is_there(worker, status, what);
     worker_wake(worker);
 }
 

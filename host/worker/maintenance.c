@@ -42,7 +42,7 @@ static void on_maintained(void *ctx, const struct db_status *status, const int *
 
     worker->maintenance.in_flight = false;
     telemetry_call(worker, METRICS_CALL_MAINTAIN, status);
-    if (database_answered(worker, status, "maintain") && *requeued > 0)
+    if (answer_is_there(worker, status, "maintain") && *requeued > 0)
         log_warn("recovered", "tasks whose worker was lost went back to their queues",
                  LOG_QUEUE(worker->queue), LOG_FIELD_INT("count", *requeued));
 }

@@ -22,7 +22,7 @@ bool readiness_judge(const struct worker *worker, uint64_t now_ns, const char **
         *word = "starting";
     else if (worker->life.state != WORKER_RUNNING && !standby)
         *word = "stopping";
-    else if (standby && worker->uncovered.waits)
+    else if (standby && worker->standby.for_gap)
         *word = "standing by: the given modules do not cover the queue";
     else if (worker->heartbeat.silent)
         *word = "no claim was answered for 30 s";

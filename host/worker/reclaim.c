@@ -49,7 +49,7 @@ static void on_released(void *ctx, const struct db_status *status, const int *re
 
     if (worker->life.state == WORKER_STOPPED)
         return;
-    if (!database_answered(worker, status, "release_tasks_except")) {
+    if (!answer_is_there(worker, status, "release_tasks_except")) {
         worker->reclaim.state = RECLAIM_PAUSED;
         uv_timer_start(&worker->reclaim.timer, retry, RETRY_MS, 0);
         return;
@@ -61,7 +61,7 @@ static void on_released(void *ctx, const struct db_status *status, const int *re
     worker->reclaim.state = RECLAIM_NONE;
     if (worker->reclaim.again)
         uv_timer_start(&worker->reclaim.timer, once_more,
-                       (uint64_t)connection_deadline_ms(worker->settings), 0);
+                       (uint64_t)answer_deadline_ms(worker->settings), 0);
     worker_wake(worker);
 }
 

@@ -25,7 +25,7 @@ static void on_reason(void *ctx, const struct db_status *status, const struct db
 
     worker->standby.call_is_out = false;
     if (worker->life.state != WORKER_STANDBY ||
-        !database_answered(worker, status, "asking why this host may not start"))
+        !answer_is_there(worker, status, "asking why this host may not start"))
         return;
     if (fence->reason != DB_FENCE_NONE)
         standby_explain(worker, fence);
@@ -45,16 +45,16 @@ static void on_registered(void *ctx, const struct db_status *status,
 
     worker->standby.call_is_out = false;
     if (worker->life.state != WORKER_STANDBY ||
-        !database_answered(worker, status, "register_worker (standing by)"))
+        !answer_is_there(worker, status, "register_worker (standing by)"))
         return; /* the next tick registers again */
     if (*answer == DB_REGISTERED) {
         registration_take(worker, true);
         log_info("standby",
-                 worker->uncovered.waits ? "standing by, not ready, until the queue is covered"
+                 worker->standby.for_gap ? "standing by, not ready, until the queue is covered"
                                          : "standing by until it may start",
                  LOG_QUEUE(worker->queue), LOG_WORKER(worker->identity.id),
                  LOG_FIELD_TEXT("function", worker->function));
-        if (worker->uncovered.waits)
+        if (worker->standby.for_gap)
             return; /* not ready */
         if (worker->standby.is_explained)
             tell_systemd(worker);
@@ -73,6 +73,33 @@ static void register_row(struct worker *worker)
     registration_send(worker, true, on_registered);
 }
 
+static void begin(struct worker *worker, const char *why)
+{
+    lifecycle_set(&worker->life, WORKER_STANDBY, why);
+    worker->standby.ended = NULL;
+    heartbeat_start(worker);
+    maintenance_start(worker);
+    if (!worker->identity.standby)
+        register_row(worker);
+}
+
+static void on_fence(void *ctx, const struct db_status *status, const struct db_fence *fence)
+{
+    struct worker *worker = ctx;
+
+    worker->standby.call_is_out = false;
+    if (worker->life.state != WORKER_STANDBY ||
+        !answer_is_there(worker, status, "asking whether this host may start"))
+        return;
+    if (fence->reason != DB_FENCE_NONE) {
+        worker->standby.for_gap = false; /* its operator wants it to stand by now */
+        standby_explain(worker, fence);
+        tell_systemd(worker);
+    } else if (!worker->standby.for_gap) {
+        standby_end(worker, "the function is enabled");
+    }
+}
+
 bool standby_enter(struct worker *worker, const char *why)
 {
     if (worker->settings->exit_if_disabled) {
@@ -85,43 +112,40 @@ bool standby_enter(struct worker *worker, const char *why)
         worker->standby.is_awaited = false;
         worker->standby.word[0] = '\0';
     }
-    standby_begin(worker, why);
+    worker->standby.for_gap = false;
+    begin(worker, why);
     return true;
 }
 
-void standby_begin(struct worker *worker, const char *why)
+void standby_end(struct worker *worker, const char *why)
 {
-    lifecycle_set(&worker->life, WORKER_STANDBY, why);
-    heartbeat_start(worker);
-    maintenance_start(worker);
-    if (!worker->identity.standby)
-        register_row(worker);
+    worker->standby.ended = why;
+    worker_wake(worker);
 }
 
-void standby_leave(struct worker *worker, const char *why)
+const char *standby_take_end(struct worker *worker)
 {
+    const char *why = worker->standby.ended;
+
+    worker->standby.ended = NULL;
+    if (why == NULL || worker->life.state != WORKER_STANDBY)
+        return NULL;
     worker->standby.is_explained = false;
-    lifecycle_set(&worker->life, WORKER_STARTING, why);
-    worker->startup.step = STARTUP_DEPLOY;
-    worker->startup.module = 0;
-    startup_run(worker);
+    worker->standby.for_gap = false;
+    return why;
 }
 
-static void on_fence(void *ctx, const struct db_status *status, const struct db_fence *fence)
+void standby_for_gap(struct worker *worker)
 {
-    struct worker *worker = ctx;
+    struct standby *standby = &worker->standby;
 
-    worker->standby.call_is_out = false;
-    if (worker->life.state != WORKER_STANDBY ||
-        !database_answered(worker, status, "asking whether this host may start"))
-        return;
-    if (fence->reason != DB_FENCE_NONE) {
-        uncovered_end(worker); /* its operator wants it to stand by now */
-        standby_explain(worker, fence);
-        tell_systemd(worker);
-    } else if (!worker->uncovered.waits) {
-        standby_leave(worker, "the function is enabled");
-    }
+    standby->is_explained = false;
+    standby->reason = DB_FENCE_NONE;
+    standby->is_awaited = false;
+    snprintf(standby->word, sizeof standby->word,
+             "standing by: the given modules do not cover the queue");
+    standby->for_gap = true;
+    begin(worker, "the given modules do not cover the queue");
 }
 
 void standby_tick(struct worker *worker)

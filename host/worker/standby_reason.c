@@ -30,7 +30,7 @@ bool standby_is_in_order(const struct worker *worker)
 {
     const struct standby *standby = &worker->standby;
 
-    if (worker->uncovered.waits)
+    if (worker->standby.for_gap)
         return false;
     return standby->is_awaited || (standby->reason != DB_FENCE_WRONG_MODULES &&
                                    standby->reason != DB_FENCE_NOT_IN_MANIFEST);

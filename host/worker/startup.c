@@ -25,7 +25,7 @@ static bool answered(struct worker *worker, const struct db_status *status, cons
     worker->startup.call_is_out = false;
     if (worker->life.state != WORKER_STARTING)
         return false;
-    if (database_answered(worker, status, what))
+    if (answer_is_there(worker, status, what))
         return true;
     if (worker->settings->check)
         worker_fail(worker, ERROR_UNAVAILABLE, "%s: %s", what, status->text);
@@ -38,6 +38,20 @@ static void next(struct worker *worker, enum startup_step step)
 {
     worker->startup.step = step;
     startup_run(worker);
+}
+
+static void on_check_begun(void *ctx, const struct db_status *status)
+{
+    struct worker *worker = ctx;
+
+    worker->startup.call_is_out = false;
+    if (worker->life.state != WORKER_STARTING)
+        return;
+    if (status->outcome == DB_OK)
+        next(worker, STARTUP_SCHEMA);
+    else
+        worker_fail(worker, ERROR_UNAVAILABLE, "--check cannot begin a transaction: %s",
+                    status->text);
 }
 
 static void on_schema(void *ctx, const struct db_status *status,
@@ -198,6 +212,8 @@ static void on_registered(void *ctx, const struct db_status *status,
 
 static void begin_work(struct worker *worker)
 {
+    if (worker->life.state != WORKER_STARTING)
+        return;
     start_banner_show(worker);
     lifecycle_set(&worker->life, WORKER_RUNNING, "claiming");
     log_info("ready", "claiming", LOG_QUEUE(worker->queue), LOG_WORKER(worker->identity.id));
@@ -213,6 +229,11 @@ static void send_step(struct worker *worker)
 
     switch (worker->startup.step) {
     case STARTUP_CONNECT:
+        if (worker->settings->check) {
+            db_check_begin(db, on_check_begun, worker);
+            return;
+        }
+        /* fall through */
     case STARTUP_SCHEMA:
         worker->startup.step = STARTUP_SCHEMA;
         db_schema_version(db, on_schema, worker);
@@ -243,7 +264,7 @@ static void send_step(struct worker *worker)
         return;
     case STARTUP_OFFER:
         worker->startup.call_is_out = false;
-        activation_offer_next(worker);
+        activation_offer_all(worker, begin_work);
         return;
     }
 }
@@ -257,8 +278,10 @@ void startup_run(struct worker *worker)
     send_step(worker);
 }
 
-void startup_offers_made(struct worker *worker)
+void startup_run_again(struct worker *worker, const char *why)
 {
-    if (worker->life.state == WORKER_STARTING)
-        begin_work(worker);
+    lifecycle_set(&worker->life, WORKER_STARTING, why);
+    worker->startup.step = STARTUP_DEPLOY;
+    worker->startup.module = 0;
+    startup_run(worker);
 }

@@ -47,7 +47,7 @@ static void ask(uv_timer_t *timer)
 {
     struct worker *worker = timer->data;
 
-    if (worker->life.state != WORKER_STANDBY || !worker->uncovered.waits)
+    if (worker->life.state != WORKER_STANDBY || !worker->standby.for_gap)
         return;
     tell_systemd(worker);
     db_missing_coverage(
@@ -69,21 +69,14 @@ static void on_asked(void *ctx, const struct db_status *status, const struct db_
 {
     struct worker *worker = ctx;
 
-    if (worker->life.state != WORKER_STANDBY || !worker->uncovered.waits)
+    if (worker->life.state != WORKER_STANDBY || !worker->standby.for_gap)
         return;
-    if (!database_answered(worker, status, "checking the coverage of the queue") ||
+    if (!answer_is_there(worker, status, "checking the coverage of the queue") ||
         missing->count > 0) {
         pause_and_ask(worker);
         return;
     }
-    uncovered_end(worker);
-    standby_leave(worker, "the queue is covered");
-}
-
-void uncovered_end(struct worker *worker)
-{
-    worker->uncovered.waits = false;
-    uv_timer_stop(&worker->uncovered.timer);
+    standby_end(worker, "the queue is covered");
 }
 
 static void stand_by(struct worker *worker)
@@ -92,15 +85,9 @@ static void stand_by(struct worker *worker)
 
     log_warn("uncovered", uncovered->text, LOG_QUEUE(worker->queue),
              LOG_FIELD_TEXT("function", worker->function));
-    worker->standby.is_explained = false;
-    worker->standby.reason = DB_FENCE_NONE;
-    worker->standby.is_awaited = false;
-    snprintf(worker->standby.word, sizeof worker->standby.word,
-             "standing by: the given modules do not cover the queue");
-    uncovered->waits = true;
     uncovered->pause_ms = FIRST_PAUSE_MS;
     tell_systemd(worker);
-    standby_begin(worker, "the given modules do not cover the queue");
+    standby_for_gap(worker);
     pause_and_ask(worker);
 }
 

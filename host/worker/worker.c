@@ -1,7 +1,5 @@
 #include "worker/worker.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "db/db.h"
@@ -16,79 +14,13 @@ static void pump(uv_idle_t *idle)
     uv_idle_stop(idle);
     if (worker->life.state == WORKER_STOPPED || worker->db == NULL)
         return;
+    life_run(worker);
     results_flush(worker);
     reclaim_run(worker);
     idle_run(worker);
     claim_loop_run(worker);
     maintenance_run(worker);
     drain_run(worker);
-}
-
-/* An idle handle keeps the loop from sleeping until the pump has run. */
-void worker_wake(struct worker *worker)
-{
-    if (worker->life.state != WORKER_STOPPED)
-        uv_idle_start(&worker->pump, pump);
-}
-
-void worker_fail(struct worker *worker, int code, const char *format, ...)
-{
-    if (worker->failure.code == ERROR_NONE) {
-        char text[LIMIT_ERROR_TEXT];
-        va_list values;
-
-        va_start(values, format);
-        (void)vsnprintf(text, sizeof text, format, values);
-        va_end(values);
-        (void)error_set(&worker->failure, code, "%s", text);
-    }
-    drain_begin(worker, DRAIN_THEN_EXIT, code, "failed; the reason is logged at the end");
-}
-
-static void close_handle(uv_handle_t *handle, void *context)
-{
-    (void)context;
-    if (!uv_is_closing(handle))
-        uv_close(handle, NULL);
-}
-
-static void close_handles(void *context)
-{
-    struct worker *worker = context;
-
-    worker->db = NULL;
-    worker->closed = true;
-    telemetry_close(worker);
-    uv_walk(&worker->loop, close_handle, NULL);
-}
-
-/* The database connection is closed last: until the runners are gone this host may have to answer
- * for them. */
-static void close_database(void *context)
-{
-    struct worker *worker = context;
-
-    worker->pool = NULL;
-    if (worker->db != NULL)
-        db_close(worker->db, close_handles, worker);
-    else
-        close_handles(worker);
-}
-
-static void close_all(struct worker *worker)
-{
-    if (worker->pool != NULL)
-        pool_close(worker->pool, close_database);
-    else
-        close_database(worker);
-}
-
-void worker_close(struct worker *worker)
-{
-    lifecycle_set(&worker->life, WORKER_STOPPED, "nothing is left to do");
-    log_info("stopped", "nothing is left to do", LOG_QUEUE(worker->queue),
-             LOG_FIELD_INT("code", worker->drain.code));
-    close_all(worker);
 }
 
 static bool init_loop(struct worker *worker, struct error *error)
@@ -110,6 +42,7 @@ static bool init_loop(struct worker *worker, struct error *error)
     }
     (void)uv_idle_init(&worker->loop, &worker->pump);
     worker->pump.data = worker;
+    worker->run_pump = pump;
     return true;
 }
 
@@ -151,7 +84,7 @@ static void end_start(struct worker *worker, const struct error *error)
     }
     worker->failure = *error;
     worker->drain.code = error->code;
-    close_all(worker);
+    worker_close_all(worker);
 }
 
 static void live(struct worker *worker, struct worker_end *end)

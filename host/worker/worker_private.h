@@ -1,6 +1,7 @@
 /*
  * struct worker and what its files offer to each other; nobody outside host/worker includes this.
- * Every file owns the part of the struct that is named after it and changes no other.
+ * A file calls downwards only (docs/internals/worker.md has the layers; scripts/check layers holds
+ * them). What lies above learns of an event by the pump: the file below notes it and wakes.
  *
  * Data flow: events of the loop (answers, runners, timers, signals) change the parts and call
  * worker_wake. The pump then runs once, before the loop sleeps again, whatever number of events
@@ -29,6 +30,8 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
+
+struct worker;
 
 struct worker_module {
     struct module_file *file;
@@ -74,6 +77,7 @@ struct identity {
 struct activation {
     size_t module; /* the one whose offer is next or on its way */
     bool in_flight;
+    void (*done)(struct worker *worker); /* NULL, or when each open offer was answered */
 };
 
 struct standby {
@@ -82,11 +86,12 @@ struct standby {
     enum db_fence_reason reason; /* what the database said last */
     bool is_awaited;             /* an open deployment waits for this code */
     char word[LIMIT_LOG_VALUE];  /* the same for /readyz and the status page */
+    bool for_gap;                /* the queue is not covered: it is not ready */
+    const char *ended;           /* why the start may go on; NULL: it may not */
 };
 
 /* The queue needs steps that no given module has: uncovered.c. */
 struct uncovered {
-    bool waits; /* it stands by for that, not ready */
     uint64_t pause_ms;
     uv_timer_t timer;
     char text[LIMIT_ERROR_TEXT]; /* what is missing */
@@ -135,6 +140,13 @@ struct reclaim {
     uv_timer_t timer;
 };
 
+/* What is new since life.c took it last. */
+struct heartbeat_news {
+    bool ticked;                   /* 5 s are over */
+    bool answered;                 /* with what follows */
+    bool is_deprecated, must_stop; /* must_stop: never of a row that stands by */
+};
+
 struct heartbeat {
     bool in_flight;
     bool silent;          /* logged */
@@ -142,6 +154,7 @@ struct heartbeat {
     uint32_t version;     /* identity.version when it was sent */
     uint64_t tick;
     bool again; /* once more when the one in flight is answered */
+    struct heartbeat_news news;
     uv_timer_t timer;
 };
 
@@ -214,15 +227,27 @@ struct worker {
     uv_timer_t lateness;
     uv_timer_t watchdog;
     uv_idle_t pump;
+    uv_idle_cb run_pump; /* worker.c's */
     uv_signal_t signals[4];
 };
 
-/* worker.c */
+/* stop.c */
 void worker_wake(struct worker *worker);
+/* Nothing is claimed from now on. A stop that is under way takes the stronger purpose. */
+void stop_begin(struct worker *worker, enum drain_then then, int code, const char *why);
 /* Remembers the first reason, then drains and exits with `code`. */
 void worker_fail(struct worker *worker, int code, const char *format, ...) PRINTF_LIKE(3, 4);
+/* Tasks that wait for a runner are recalled, to be released. */
+void stop_recall_waiting(struct worker *worker);
+
+/* close.c */
 /* Everything is reported: closes the pool, then the database, then the loop's handles. */
 void worker_close(struct worker *worker);
+/* The same for a start that failed. */
+void worker_close_all(struct worker *worker);
+
+/* life.c */
+void life_run(struct worker *worker);
 
 /* descriptors.c: room for the runners' sockets and pipes, or an error */
 bool descriptors_reserve(struct worker *worker, struct error *error) MUST_CHECK;
@@ -237,17 +262,21 @@ bool runners_create(struct worker *worker, struct error *error) MUST_CHECK;
 
 /* database.c */
 bool database_open(struct worker *worker, struct error *error) MUST_CHECK;
+
+/* answer.c */
 /* Of one statement: LIMIT_DB_DEADLINE_MS, or more where --max-payload allows large results. */
-int connection_deadline_ms(const struct settings *settings);
+int answer_deadline_ms(const struct settings *settings);
 /* True when the answer is there. Otherwise says what to do: a permanent refusal has failed the
  * worker already (as `what`); after anything else the caller tries again when the database is up.
  */
-bool database_answered(struct worker *worker, const struct db_status *status, const char *what);
+bool answer_is_there(struct worker *worker, const struct db_status *status, const char *what);
 
 /* startup.c */
+/* Goes on with a start, if one is under way. */
 void startup_run(struct worker *worker);
+/* A start after standing by. */
+void startup_run_again(struct worker *worker, const char *why);
 void startup_module_answered(struct worker *worker);
-void startup_offers_made(struct worker *worker);
 
 /* registration.c */
 bool registration_make_info(struct worker *worker, struct error *error) MUST_CHECK;
@@ -260,11 +289,11 @@ void registration_take(struct worker *worker, bool standby);
 void activation_prepare(struct worker *worker);
 /* The newest given version of an alias that points elsewhere, and this host leaves it so. */
 bool activation_is_left(const struct worker *worker, const struct worker_module *module);
-void activation_offer_next(struct worker *worker);
+/* Offers what is open, one after the other. `done`: NULL, or called behind the last answer. */
+void activation_offer_all(struct worker *worker, void (*done)(struct worker *worker));
 void activation_offer_again(struct worker *worker);
 
-/* check.c: --check, a start up to the coverage in a transaction that is rolled back */
-void check_begin(struct worker *worker);
+/* check.c: the end of --check, a start up to the coverage in a transaction that is rolled back */
 void check_end(struct worker *worker);
 
 /* banner of the worker: start_banner.c */
@@ -273,9 +302,12 @@ void start_banner_show(const struct worker *worker);
 /* standby.c */
 /* False: --exit-if-disabled is given and the worker has failed. */
 bool standby_enter(struct worker *worker, const char *why);
-void standby_begin(struct worker *worker, const char *why);
-/* Goes on with the start. */
-void standby_leave(struct worker *worker, const char *why);
+/* Until the queue is covered. */
+void standby_for_gap(struct worker *worker);
+/* The start may go on. */
+void standby_end(struct worker *worker, const char *why);
+/* Why, once; NULL: it may not, or the host stands by no more. */
+const char *standby_take_end(struct worker *worker);
 void standby_tick(struct worker *worker);
 void standby_ask_whether_enabled(struct worker *worker);
 
@@ -292,7 +324,6 @@ bool standby_is_in_order(const struct worker *worker);
 bool uncovered_may_be_noted(struct worker *worker, const struct db_coverage *missing);
 /* `before`: an earlier start noted the same gap. */
 void uncovered_noted(struct worker *worker, bool before);
-void uncovered_end(struct worker *worker);
 
 /* claim_loop.c */
 void claim_loop_run(struct worker *worker);
@@ -337,6 +368,7 @@ void control_heard(struct worker *worker);
 void heartbeat_start(struct worker *worker);
 /* Out of turn: its answer may have something new. */
 void heartbeat_now(struct worker *worker);
+struct heartbeat_news heartbeat_take_news(struct worker *worker);
 bool heartbeat_is_due(const struct worker *worker, uint64_t now_ns);
 
 /* maintenance.c */
@@ -346,7 +378,6 @@ void maintenance_run(struct worker *worker);
 bool maintenance_may_run(const struct worker *worker, uint64_t now_ns);
 
 /* drain.c */
-void drain_begin(struct worker *worker, enum drain_then then, int code, const char *why);
 void drain_on_signal(struct worker *worker, int number);
 void drain_run(struct worker *worker);
 

@@ -24,11 +24,6 @@ static struct {
     struct buf line; /* kept, so that a line costs no allocation */
 } state;
 
-static const char *const level_names[] = {
-    [LOG_LEVEL_DEBUG] = "debug", [LOG_LEVEL_INFO] = "info",   [LOG_LEVEL_WARN] = "warn",
-    [LOG_LEVEL_ERROR] = "error", [LOG_LEVEL_FATAL] = "fatal",
-};
-
 static const char *const format_names[] = {
     [LOG_FORMAT_AUTO] = "auto",
     [LOG_FORMAT_PRETTY] = "pretty",
@@ -44,15 +39,10 @@ static const int journal_priorities[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-const char *log_level_name(enum log_level level)
-{
-    return level_names[level];
-}
-
 bool log_level_parse(const char *text, enum log_level *level)
 {
-    for (size_t i = 0; i < COUNT(level_names); i++) {
-        if (strcmp(text, level_names[i]) == 0) {
+    for (size_t i = 0; i <= LOG_LEVEL_FATAL; i++) {
+        if (strcmp(text, log_level_name((enum log_level)i)) == 0) {
             *level = (enum log_level)i;
             return true;
         }

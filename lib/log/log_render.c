@@ -21,6 +21,16 @@ static const char *const colours[] = {
     [LOG_LEVEL_ERROR] = "\x1b[31m", [LOG_LEVEL_FATAL] = "\x1b[1;31m",
 };
 
+static const char *const level_names[] = {
+    [LOG_LEVEL_DEBUG] = "debug", [LOG_LEVEL_INFO] = "info",   [LOG_LEVEL_WARN] = "warn",
+    [LOG_LEVEL_ERROR] = "error", [LOG_LEVEL_FATAL] = "fatal",
+};
+
+const char *log_level_name(enum log_level level)
+{
+    return level_names[level];
+}
+
 /* DEL and the C1 controls, which a terminal obeys though JSON allows them. */
 static void blunt_controls(char *text, size_t size)
 {

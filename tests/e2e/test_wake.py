@@ -15,7 +15,7 @@ where l.locktype = 'advisory' and l.classid = -1885826166::bigint & 4294967295
 
 def sleeping(hosts, *options, plugin="noop"):
     host = hosts.start(*RARELY, *options, queue=plugin, plugins=[plugin])
-    host.log.wait("rest", to="asleep")
+    host.log.wait("idle", to="asleep")
     return host
 
 
@@ -56,26 +56,26 @@ def test_a_start_that_stays_open_is_found_and_keeps_nobody_waiting(database, hos
         run = cursor.fetchone()[0]
 
     host = hosts.start(*RARELY, queue="noop", plugins=["noop"])
-    host.log.wait("rest", to="watched")
+    host.log.wait("idle", to="watched")
     for _ in range(5):
         database.wait_run(database.start_flow("noop"))
 
     slow.commit()
     slow.close()
     database.wait_run(run)
-    host.log.wait("rest", to="asleep")
+    host.log.wait("idle", to="asleep")
     database.wait_run(database.start_flow("noop"))
 
 
-def test_a_backlog_is_no_rest_and_after_it_the_host_sleeps_again(database, hosts):
+def test_a_backlog_keeps_a_host_awake_and_after_it_the_host_sleeps_again(database, hosts):
     host = sleeping(hosts, "--concurrency", "2")
     count = 2000
 
     database.rows("select count(*) from pgflow.start_flows('noop', array_fill('{}'::jsonb, array[%s]))", count)
 
-    host.log.wait("rest", to="busy")
+    host.log.wait("idle", to="busy")
     database.until("select count(*) = %s from pgflow.runs where status = 'completed'", count)
-    host.log.wait("rest", to="asleep", count=2)
+    host.log.wait("idle", to="asleep", count=2)
     database.wait_run(database.start_flow("noop"))
 
 
@@ -100,14 +100,14 @@ def test_many_clients_at_once_leave_nothing_behind(database, hosts):
     database.until("select count(*) = 800 from pgflow.runs where status = 'completed'")
 
 
-def test_a_host_whose_session_is_lost_rests_anew(database, hosts):
+def test_a_host_whose_session_is_lost_goes_idle_again(database, hosts):
     host = sleeping(hosts)
     listening = database.row(LOCKS).pid
 
     database.rows("select pg_terminate_backend(%s)", listening)
 
-    host.log.wait("rest", to="deaf")
-    host.log.wait("rest", to="asleep", count=2)
+    host.log.wait("idle", to="deaf")
+    host.log.wait("idle", to="asleep", count=2)
     assert database.row(LOCKS).pid != listening
     database.wait_run(database.start_flow("noop"))
 
@@ -129,7 +129,7 @@ def test_a_host_that_stops_or_stands_by_lets_go(database, hosts):
     assert database.rows(LOCKS) == []
 
     database.rows("select pgflow.enable_worker_function(%s)", function)
-    host.log.wait("rest", to="asleep", count=2)
+    host.log.wait("idle", to="asleep", count=2)
     database.wait_run(database.start_flow("noop"))
     host.stop()
     database.until(f"select count(*) = 0 from ({LOCKS}) l")

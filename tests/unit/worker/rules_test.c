@@ -251,8 +251,8 @@ Test(connection, deadline_grows_with_the_payload_limit)
 {
     struct settings usual = {.max_payload = 16}, large = {.max_payload = 200};
 
-    cr_assert(eq(int, connection_deadline_ms(&usual), LIMIT_DB_DEADLINE_MS));
-    cr_assert(eq(int, connection_deadline_ms(&large), 200000));
+    cr_assert(eq(int, answer_deadline_ms(&usual), LIMIT_DB_DEADLINE_MS));
+    cr_assert(eq(int, answer_deadline_ms(&large), 200000));
 }
 
 /* What becomes of a completed task with so much output, and so much room left. */
