@@ -232,7 +232,7 @@ bool pool_recall(struct pool *pool, struct pool_task *task)
         return true;
     if (task->state == TASK_QUEUED)
         task_list_remove(&task->module->queue, task);
-    else if (task->state != TASK_SENT || !runner_take_back(task->runner, task))
+    else if (task->state != TASK_SENT || !runner_recall(task->runner, task))
         return false;
     pool_return_task(pool, task);
     return true;

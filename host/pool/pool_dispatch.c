@@ -117,7 +117,7 @@ static void prefetch(struct pool *pool)
  * Waking a process costs more than a handler of a few microseconds: while all handlers of a module
  * are that short, a runner gets several tasks at a time and a backlog is worked off by a few of
  * them. Few tasks are spread as ever, and one that waits behind a handler which takes its time
- * after all moves on: pool_rebalance().
+ * after all moves on: rebalance().
  */
 uint32_t module_batch_size(const struct pool_module *module, uint32_t queued)
 {
@@ -154,25 +154,6 @@ void pool_enqueue(struct pool *pool, struct pool_task *task, bool first)
         task_list_append(&module->queue, task);
 }
 
-void pool_dispatch(struct pool *pool)
-{
-    enum placement placement = PLACE_NOWHERE;
-    struct pool_module *module;
-
-    if (pool->killing)
-        return;
-    while (has_free_slot(pool) && (module = pick_module(pool, &placement)) != NULL) {
-        if (placement == PLACE_IDLE)
-            serve_idle(module);
-        else
-            start_runner(module);
-    }
-    if (!has_free_slot(pool))
-        prefetch(pool);
-    else if (pool->prefetched > 0)
-        pool_rebalance(pool);
-}
-
 /* Takes the oldest waiting task of `runner` back to the queue if the handler in
  * front of it has run for a while. Tells whether one waits there now. */
 static bool free_waiting(struct runner *runner, uint64_t now_ns, bool *freed)
@@ -187,7 +168,7 @@ static bool free_waiting(struct runner *runner, uint64_t now_ns, bool *freed)
     if (head != NULL &&
         (head->started_ns == 0 || now_ns - head->started_ns < LIMIT_REBALANCE_AFTER_MS * 1000000u))
         return true;
-    if (!runner_take_back(runner, task))
+    if (!runner_recall(runner, task))
         return true;
     pool_enqueue(runner->pool, task, true);
     *freed = true;
@@ -201,7 +182,7 @@ static void on_rebalance(uv_timer_t *timer)
 
 /* A slot is free while tasks wait behind handlers that take their time: moves
  * one of them at a time, or looks again when it is due. */
-void pool_rebalance(struct pool *pool)
+static void rebalance(struct pool *pool)
 {
     uint64_t now_ns = uv_hrtime();
     bool waiting = false;
@@ -218,4 +199,23 @@ void pool_rebalance(struct pool *pool)
         pool_defer(pool);
     else if (waiting && !uv_is_active((uv_handle_t *)&pool->rebalance))
         uv_timer_start(&pool->rebalance, on_rebalance, LIMIT_REBALANCE_AFTER_MS, 0);
+}
+
+void pool_dispatch(struct pool *pool)
+{
+    enum placement placement = PLACE_NOWHERE;
+    struct pool_module *module;
+
+    if (pool->killing)
+        return;
+    while (has_free_slot(pool) && (module = pick_module(pool, &placement)) != NULL) {
+        if (placement == PLACE_IDLE)
+            serve_idle(module);
+        else
+            start_runner(module);
+    }
+    if (!has_free_slot(pool))
+        prefetch(pool);
+    else if (pool->prefetched > 0)
+        rebalance(pool);
 }

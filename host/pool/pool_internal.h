@@ -210,7 +210,6 @@ void pool_continue_close(struct pool *pool);
 /* pool_dispatch.c */
 void pool_enqueue(struct pool *pool, struct pool_task *task, bool first);
 void pool_dispatch(struct pool *pool);
-void pool_rebalance(struct pool *pool);
 /* How many of `queued` tasks, at least one, the next idle runner of the module gets at once. */
 uint32_t module_batch_size(const struct pool_module *module, uint32_t queued);
 
@@ -227,7 +226,6 @@ void module_note_death(struct pool_module *module, const char *reason);
 /* A task was answered. */
 void module_note_finished(struct pool_module *module, uint64_t us);
 void module_return_queue(struct pool_module *module);
-void module_on_retry(uv_timer_t *timer);
 
 /* runner_spawn.c */
 struct runner *runner_spawn(struct pool_module *module, struct error *error) MUST_CHECK;
@@ -249,15 +247,12 @@ void runner_expect_start(struct runner *runner);
 /* The page tells the handler in flight; after the grace it is killed. */
 void runner_ask_to_stop(struct runner *runner);
 /* No unanswered frame is left: idle, or recycled. */
-void runner_rest(struct runner *runner);
-void runner_on_timer(uv_timer_t *timer);
+void runner_go_idle(struct runner *runner);
 void runner_on_exit(uv_process_t *process, int64_t exit_status, int term_signal);
 void runner_on_socket(uv_poll_t *poll, int status, int events);
 void runner_on_output(uv_poll_t *poll, int status, int events);
 /* It died of a signal that stops the host too, or exited as if it had. */
-bool runner_was_told_to_stop(const struct runner *runner);
-/* EXITED and both pipes at their end: settle, close. */
-void runner_try_finish(struct runner *runner);
+bool runner_was_stopped(const struct runner *runner);
 
 /* runner_send.c */
 struct runner_slot *runner_slot_at(struct runner *runner, uint32_t place);
@@ -270,7 +265,7 @@ void runner_send_rest(struct runner *runner);
 void runner_watch_socket(struct runner *runner);
 /* True: the handler of this task will never begin, and no list or ring knows it
  * any more. False: it began, or the answer will tell. */
-bool runner_take_back(struct runner *runner, struct pool_task *task);
+bool runner_recall(struct runner *runner, struct pool_task *task);
 
 /* It runs none of the tasks in its ring any more, and answers for each that it did not: they are
  * placed anew. */

@@ -11,7 +11,7 @@
 static const uint32_t default_schedule_ms[] = {1000, 5000, 30000, 60000, 0};
 
 /* The last step of the schedule repeats. */
-static uint32_t hold_delay_ms(const struct pool_module *module)
+static uint32_t retry_delay_ms(const struct pool_module *module)
 {
     const uint32_t *schedule = module->pool->config.hold_schedule_ms;
     uint32_t place = 0;
@@ -39,9 +39,11 @@ void module_return_queue(struct pool_module *module)
     }
 }
 
+static void on_retry(uv_timer_t *timer);
+
 static void suspend(struct pool_module *module, const char *reason)
 {
-    uint32_t delay = hold_delay_ms(module);
+    uint32_t delay = retry_delay_ms(module);
 
     free(module->suspend_reason);
     module->suspend_reason = strdup(reason);
@@ -50,7 +52,7 @@ static void suspend(struct pool_module *module, const char *reason)
     module->suspensions++;
     module_return_queue(module);
     if (delay > 0) /* a schedule may be empty: suspended for good */
-        uv_timer_start(&module->retry, module_on_retry, delay, 0);
+        uv_timer_start(&module->retry, on_retry, delay, 0);
     pool_emit(module, "module_held", PGF_LOG_ERROR, NULL, 0,
               "%s is suspended, its tasks stay queued; it is tried again in %u s: %s", module->flow,
               (delay + 999) / 1000, reason);
@@ -79,7 +81,7 @@ void module_note_failed_start(struct pool_module *module, const char *reason)
     /* Several runners may have been on their way when the first one failed;
      * only the one that the schedule tries makes it go on. */
     bool waits = module->standing == MODULE_SUSPENDED &&
-                 (uv_is_active((uv_handle_t *)&module->retry) || hold_delay_ms(module) == 0);
+                 (uv_is_active((uv_handle_t *)&module->retry) || retry_delay_ms(module) == 0);
 
     if (!module->pool->killing && !waits)
         suspend(module, reason);
@@ -95,7 +97,7 @@ void module_note_failed_spawn(struct pool_module *module, const char *reason)
         return;
     }
     module->spawn_paused = true;
-    uv_timer_start(&module->retry, module_on_retry, LIMIT_SPAWN_PAUSE_MS, 0);
+    uv_timer_start(&module->retry, on_retry, LIMIT_SPAWN_PAUSE_MS, 0);
     if (module->shortage_logged)
         return;
     module->shortage_logged = true;
@@ -124,7 +126,7 @@ void module_note_finished(struct pool_module *module, uint64_t us)
 }
 
 /* One runner is tried; one that is READY already is proof enough. */
-void module_on_retry(uv_timer_t *timer)
+static void on_retry(uv_timer_t *timer)
 {
     struct pool_module *module = timer->data;
     struct error error;

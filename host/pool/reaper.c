@@ -27,7 +27,6 @@ struct reaper {
     void *context;
     struct orphans orphans;
     uint64_t close_by_ms; /* 0: not closing */
-    unsigned long count;
     int open_handles;
     void (*closed)(void *context);
     void *closed_context;
@@ -62,7 +61,6 @@ static void reap(struct reaper *reaper)
         }
         if (waitpid(pid, NULL, WNOHANG) != pid)
             continue;
-        reaper->count++;
         orphans_forget(&reaper->orphans, pid);
         adopted = true;
     }
@@ -164,9 +162,4 @@ void reaper_close(struct reaper *reaper, void (*closed)(void *context), void *co
     /* What is dead already would stay a zombie. */
     reap(reaper);
     continue_close(reaper);
-}
-
-unsigned long reaper_count(const struct reaper *reaper)
-{
-    return reaper->count;
 }

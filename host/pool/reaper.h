@@ -28,7 +28,4 @@ void reaper_sweep(struct reaper *reaper);
  * handles, frees it, then calls `closed`, which may be NULL. */
 void reaper_close(struct reaper *reaper, void (*closed)(void *context), void *context);
 
-/* Children reaped since the start. */
-unsigned long reaper_count(const struct reaper *reaper);
-
 #endif

@@ -92,6 +92,8 @@ bool runner_is_alive(const struct runner *runner)
     return runner->state < RUNNER_EXITED;
 }
 
+static void on_timer(uv_timer_t *timer);
+
 void runner_set_due(struct runner *runner, uint64_t due_ms)
 {
     uint64_t now = uv_now(runner->pool->config.loop);
@@ -100,7 +102,7 @@ void runner_set_due(struct runner *runner, uint64_t due_ms)
     if (due_ms == 0 || (runner->armed_ms != 0 && runner->armed_ms <= due_ms))
         return;
     runner->armed_ms = due_ms;
-    uv_timer_start(&runner->timer, runner_on_timer, due_ms > now ? due_ms - now : 0, 0);
+    uv_timer_start(&runner->timer, on_timer, due_ms > now ? due_ms - now : 0, 0);
 }
 
 static uint64_t due_in(const struct runner *runner, uint64_t ms)
@@ -167,7 +169,7 @@ static bool is_due_for_recycling(const struct runner *runner)
     return config->handler_memory > 0 && runner->address_space > config->handler_memory / 4 * 3;
 }
 
-void runner_rest(struct runner *runner)
+void runner_go_idle(struct runner *runner)
 {
     const struct pool_config *config = &runner->pool->config;
 
@@ -219,6 +221,21 @@ static void on_task_due(struct runner *runner)
     }
 }
 
+/* EXITED and both pipes at their end: settle, close. */
+static void try_finish(struct runner *runner)
+{
+    if (runner->state != RUNNER_EXITED || runner->awaits_stop || !runner->out[POOL_STDOUT].ended ||
+        !runner->out[POOL_STDERR].ended)
+        return;
+    runner_output_flush(&runner->out[POOL_STDOUT]);
+    runner_output_flush(&runner->out[POOL_STDERR]);
+    runner_set_state(runner, RUNNER_CLOSING);
+    runner->module->exits[runner->cause]++;
+    runner_settle(runner);
+    runner_close_handles(runner);
+    pool_dispatch(runner->pool);
+}
+
 static void on_due(struct runner *runner)
 {
     if (runner->socket_ended && runner->state < RUNNER_STOPPING) {
@@ -244,7 +261,7 @@ static void on_due(struct runner *runner)
     case RUNNER_EXITED:
         runner->awaits_stop = false;
         runner->out[POOL_STDOUT].ended = runner->out[POOL_STDERR].ended = true;
-        runner_try_finish(runner);
+        try_finish(runner);
         break;
     default:
         break;
@@ -260,7 +277,7 @@ static bool has_exited(const struct runner *runner)
            child.si_pid == runner->pid;
 }
 
-void runner_on_timer(uv_timer_t *timer)
+static void on_timer(uv_timer_t *timer)
 {
     struct runner *runner = timer->data;
     uint64_t due = runner->due_ms;
@@ -306,7 +323,7 @@ static void set_cause(struct runner *runner, enum runner_state before)
         runner->cause = runner->exit_signal != 0 ? POOL_EXIT_SIGNAL : POOL_EXIT_STATUS;
 }
 
-bool runner_was_told_to_stop(const struct runner *runner)
+bool runner_was_stopped(const struct runner *runner)
 {
     static const int stopping[] = {SIGTERM, SIGINT, SIGHUP};
 
@@ -349,27 +366,13 @@ void runner_on_exit(uv_process_t *process, int64_t exit_status, int term_signal)
     runner_read_answers(runner);
     set_cause(runner, before);
     uv_poll_stop(&runner->socket_poll);
-    runner->awaits_stop = !runner->pool->stopping && ended_by_itself(runner, before) &&
-                          runner_was_told_to_stop(runner);
+    runner->awaits_stop =
+        !runner->pool->stopping && ended_by_itself(runner, before) && runner_was_stopped(runner);
     runner_set_due(runner, due_in(runner, runner->awaits_stop ? LIMIT_STOP_AFTER_DEATH_MS
                                                               : LIMIT_OUTPUT_AFTER_DEATH_MS));
     for (int i = 0; i < 2; i++)
         runner_output_read_last(&runner->out[i]);
-    runner_try_finish(runner);
-}
-
-void runner_try_finish(struct runner *runner)
-{
-    if (runner->state != RUNNER_EXITED || runner->awaits_stop || !runner->out[POOL_STDOUT].ended ||
-        !runner->out[POOL_STDERR].ended)
-        return;
-    runner_output_flush(&runner->out[POOL_STDOUT]);
-    runner_output_flush(&runner->out[POOL_STDERR]);
-    runner_set_state(runner, RUNNER_CLOSING);
-    runner->module->exits[runner->cause]++;
-    runner_settle(runner);
-    runner_close_handles(runner);
-    pool_dispatch(runner->pool);
+    try_finish(runner);
 }
 
 void runner_on_socket(uv_poll_t *poll, int status, int events)
@@ -391,6 +394,6 @@ void runner_on_output(uv_poll_t *poll, int status, int events)
     (void)status;
     (void)events;
     runner_output_read(output);
-    runner_try_finish(runner);
+    try_finish(runner);
     pool_dispatch(runner->pool);
 }

@@ -24,7 +24,7 @@ static bool on_ready(struct runner *runner, const struct frame *frame)
         return true;
     runner->ready_came = true;
     runner->address_space = frame_get_ready(frame).address_space;
-    runner_rest(runner);
+    runner_go_idle(runner);
     module_note_ready(runner->module);
     pool_emit(runner->module, "runner_ready", PGF_LOG_DEBUG, NULL, runner->pid, "runner is ready");
     return true;
@@ -271,5 +271,5 @@ void runner_read_answers(struct runner *runner)
     for (int i = 0; i < 2; i++)
         runner_output_hand_out(&runner->out[i]);
     if (runner->state == RUNNER_BUSY && runner->ring_count == 0)
-        runner_rest(runner);
+        runner_go_idle(runner);
 }

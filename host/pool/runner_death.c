@@ -25,7 +25,7 @@ static struct result_death describe_death(const struct runner *runner, const str
 static bool ended_with_host(const struct runner *runner)
 {
     return runner->pool->stopping && runner->cause >= POOL_EXIT_SIGNAL &&
-           runner_was_told_to_stop(runner);
+           runner_was_stopped(runner);
 }
 
 static void blame(struct runner *runner, struct pool_task *task)

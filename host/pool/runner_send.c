@@ -235,7 +235,7 @@ static struct runner_slot *find_slot(struct runner *runner, const struct pool_ta
     return NULL;
 }
 
-bool runner_take_back(struct runner *runner, struct pool_task *task)
+bool runner_recall(struct runner *runner, struct pool_task *task)
 {
     uint32_t place;
     struct runner_slot *slot = find_slot(runner, task, &place);

@@ -17,9 +17,11 @@
 #define LATE_NS (5 * NS_PER_S)
 #define FOREIGN_LOG_NS (60 * NS_PER_S)
 
+static void recall_late(struct worker *worker);
+
 static void on_lateness(uv_timer_t *timer)
 {
-    dispatch_recall_late(timer->data);
+    recall_late(timer->data);
 }
 
 static void watch_lateness(struct worker *worker, uint64_t claimed_ns, uint64_t now_ns)
@@ -32,7 +34,7 @@ static void watch_lateness(struct worker *worker, uint64_t claimed_ns, uint64_t 
                    late_ns <= now_ns ? 0 : (late_ns - now_ns) / NS_PER_MS + 1, 0);
 }
 
-void dispatch_recall_late(struct worker *worker)
+static void recall_late(struct worker *worker)
 {
     uint64_t now_ns = uv_hrtime();
     bool recalled = false;

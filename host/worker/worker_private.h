@@ -337,7 +337,6 @@ void idle_on_listening(struct worker *worker, bool listening);
 
 /* dispatch.c */
 void dispatch_claim(struct worker *worker, const struct db_claim *claim, uint64_t claimed_ns);
-void dispatch_recall_late(struct worker *worker);
 
 /* result_batch.c */
 /* False: one is on its way already, or nothing may go now. */

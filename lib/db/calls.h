@@ -87,7 +87,7 @@ struct db_coverage_row {
     const char *flow;
     const char *step;
     struct db_texts reasons; /* active, draining, executable, recoverable */
-    const int64_t *counts;   /* what stands behind each reason; NULL from db_queue_coverage */
+    const int64_t *counts;   /* what stands behind each reason */
 };
 struct db_coverage {
     const struct db_coverage_row *rows;
@@ -95,7 +95,6 @@ struct db_coverage {
 };
 typedef void (*db_coverage_done)(void *ctx, const struct db_status *status,
                                  const struct db_coverage *result);
-void db_queue_coverage(struct db *db, const char *queue, db_coverage_done done, void *ctx);
 /* The required pairs that `supported` lacks; none: covered. */
 void db_missing_coverage(struct db *db, const char *queue, struct db_pairs supported,
                          db_coverage_done done, void *ctx);

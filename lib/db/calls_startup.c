@@ -165,14 +165,11 @@ static bool read_counts(const PGresult *result, int row, int column, const int64
 
 static bool read_coverage(const PGresult *result, struct db_coverage_row *rows)
 {
-    int counts_column = PQfnumber(result, "counts");
     for (int i = 0; i < PQntuples(result); i++) {
         rows[i].flow = result_text(result, i, 0);
         rows[i].step = result_text(result, i, 1);
-        if (!rows[i].flow || !rows[i].step || !result_texts(result, i, 2, &rows[i].reasons))
-            return false;
-        if (counts_column >= 0 &&
-            !read_counts(result, i, counts_column, &rows[i].counts, rows[i].reasons.count))
+        if (!rows[i].flow || !rows[i].step || !result_texts(result, i, 2, &rows[i].reasons) ||
+            !read_counts(result, i, 3, &rows[i].counts, rows[i].reasons.count))
             return false;
     }
     return true;
@@ -196,15 +193,6 @@ static void answer_coverage(struct call *call, const struct db_status *status, P
         free((void *)rows[i].counts);
     }
     free(rows);
-}
-
-void db_queue_coverage(struct db *db, const char *queue, db_coverage_done done, void *ctx)
-{
-    static const struct statement statement = {
-        .sql = "select flow_slug, step_slug, reasons from pgflow.queue_coverage($1)"};
-    struct call *call = call_create(&statement, CALL_SIDE, answer_coverage, (call_done)done, ctx);
-    params_text(&call->params, queue);
-    db_submit(db, call);
 }
 
 void db_missing_coverage(struct db *db, const char *queue, struct db_pairs supported,

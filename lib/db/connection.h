@@ -93,7 +93,5 @@ void connection_watch(struct connection *connection, int events);
 void connection_open(struct connection *connection);
 /* The socket or the attempt's timer, while connecting. */
 void connection_open_step(struct connection *connection);
-/* After the last greeting was answered, or one was refused. */
-void connection_greeted(struct connection *connection, const struct db_status *status);
 
 #endif

@@ -230,6 +230,22 @@ static bool says_read_committed(const PGresult *result)
     return level && strcmp(level, "read committed") == 0;
 }
 
+/* After the last greeting was answered, or one was refused. */
+static void greeted(struct connection *connection, const struct db_status *status)
+{
+    if (status->outcome != DB_OK) {
+        attempt_failed(connection, status->text, status->permanent ? ERROR_CONFIG : ERROR_NONE,
+                       true);
+        return;
+    }
+    (void)uv_timer_stop(&connection->timer);
+    connection_set_state(connection, CONNECTION_UP);
+    connection->failures = 0;
+    connection->logged[0] = '\0';
+    connection->up_count++;
+    db_connection_up(connection->db, connection);
+}
+
 static void greeting_answered(struct call *call, const struct db_status *status, PGresult *result)
 {
     struct connection *connection = call->ctx;
@@ -247,7 +263,7 @@ static void greeting_answered(struct call *call, const struct db_status *status,
                                        "default_transaction_isolation = 'read committed'"};
     }
     if (own.outcome != DB_OK || connection->greetings_left == 0)
-        connection_greeted(connection, &own);
+        greeted(connection, &own);
 }
 
 static struct call *greet(struct connection *connection, const struct statement *statement)
@@ -324,21 +340,6 @@ static void start_greeting(struct connection *connection)
                 (!connection->listens || put_listen(connection));
     if (sent)
         connection_flush(connection);
-}
-
-void connection_greeted(struct connection *connection, const struct db_status *status)
-{
-    if (status->outcome != DB_OK) {
-        attempt_failed(connection, status->text, status->permanent ? ERROR_CONFIG : ERROR_NONE,
-                       true);
-        return;
-    }
-    (void)uv_timer_stop(&connection->timer);
-    connection_set_state(connection, CONNECTION_UP);
-    connection->failures = 0;
-    connection->logged[0] = '\0';
-    connection->up_count++;
-    db_connection_up(connection->db, connection);
 }
 
 /* libpq may close its socket and open the next one at each step, so the watcher goes first. */

@@ -88,12 +88,6 @@ struct db *db_open(uv_loop_t *loop, const struct db_config *config, struct error
  * libuv's threads, exit(); a program that must end in time leaves by _exit(). */
 void db_close(struct db *db, void (*closed)(void *ctx), void *ctx);
 
-/* The work connection is connected. */
-bool db_is_up(const struct db *db);
-
-/* Calls that were sent or wait to be, on every connection. */
-size_t db_calls_pending(const struct db *db);
-
 /* "15.20": of the libpq that is loaded. */
 void db_client_version(char *text, size_t size);
 

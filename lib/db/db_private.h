@@ -52,4 +52,9 @@ void db_connection_read_only(struct db *db);
 /* Of the queue: there is work. Of the control channel: somebody has something to say. */
 void db_notified(struct db *db, bool work, bool control);
 
+/* The work connection is connected. */
+bool db_is_up(const struct db *db);
+/* Calls that were sent or wait to be, on every connection. */
+size_t db_calls_pending(const struct db *db);
+
 #endif

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "db/address.h"
 #include "db/calls.h"
-#include "db/db.h"
+#include "db/db_private.h"
 #include "log/log.h"
 
 #include <arpa/inet.h>

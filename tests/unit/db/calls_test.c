@@ -110,10 +110,6 @@ Test(calls, missing_coverage_names_step_reason_and_count)
 
     CALL(db_missing_coverage(fixture.db, "audit", supported, on_coverage, NULL));
     cr_assert(eq(sz, seen.missing, 0));
-
-    CALL(db_queue_coverage(fixture.db, "audit", on_coverage, NULL));
-    cr_assert(eq(sz, seen.missing, 2));
-    cr_assert(eq(i64, seen.missing_count, -1));
 }
 
 Test(calls, registration_answers_disabled)

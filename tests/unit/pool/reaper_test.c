@@ -24,7 +24,7 @@ static void on_exit_of_child(uv_process_t *process, int64_t status, int signal_n
 {
     struct children *children = process->data;
     (void)status;
-    (void)signal_number;
+    cr_assert_eq(signal_number, SIGKILL); /* libuv saw how it ended: nobody took it before */
     children->exited++;
     uv_close((uv_handle_t *)process, NULL);
 }
@@ -68,7 +68,6 @@ Test(reaper, leaves_a_child_of_libuv_that_dies_between_two_looks, .timeout = 60)
     while (children.exited < 2)
         uv_run(&children.loop, UV_RUN_ONCE);
 
-    cr_assert_eq(reaper_count(children.reaper), 0);
     reaper_close(children.reaper, NULL, NULL);
     uv_run(&children.loop, UV_RUN_DEFAULT);
     cr_assert_eq(uv_loop_close(&children.loop), 0);
