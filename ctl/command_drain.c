@@ -1,6 +1,7 @@
 /*
  * pgflowctl drain FLOW: what a concrete flow still has to do.
  */
+#include "base/clock.h"
 #include "ctl/command.h"
 #include "ctl/json_output.h"
 #include "ctl/plain.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LOOK_MS = 1000, BAR = 30 };
@@ -65,21 +65,13 @@ static void print_progress(const struct db_rows *rows, int64_t most, int64_t las
             bar, runs, number(rows, TASKS), last > runs ? last - runs : 0);
 }
 
-/* Not the time of day, which may be set meanwhile. */
-static time_t seconds_now(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
-
 /* The last look. A flow that is blocked by more than its work (an alias that
  * points at it) is waited for like any other: the operator switches meanwhile. */
 static struct db_rows *wait_until_safe(struct invocation *invocation, int timeout_s,
                                        struct error *error)
 {
     bool terminal = isatty(STDERR_FILENO) == 1;
-    time_t until = seconds_now() + timeout_s;
+    uint64_t until_ms = clock_steady_ms() + (uint64_t)timeout_s * 1000;
     int64_t most = 0;
     int64_t last = 0;
     for (;;) {
@@ -87,7 +79,7 @@ static struct db_rows *wait_until_safe(struct invocation *invocation, int timeou
             query_rows(invocation->db, drain_sql, invocation->arguments, 1, error);
         if (!rows && error->code != ERROR_UNAVAILABLE)
             return NULL;
-        bool over = timeout_s > 0 && seconds_now() >= until;
+        bool over = timeout_s > 0 && clock_steady_ms() >= until_ms;
         if (rows) {
             most = number(rows, RUNS) > most ? number(rows, RUNS) : most;
             if (terminal)

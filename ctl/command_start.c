@@ -1,6 +1,7 @@
 /*
  * pgflowctl start FLOW: starts a run, and can wait for its end.
  */
+#include "base/clock.h"
 #include "ctl/command.h"
 #include "ctl/json_option.h"
 #include "ctl/plain.h"
@@ -12,7 +13,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* Pauses between two looks at a run: short at first, so that a short run costs
  * no second. */
@@ -87,21 +87,13 @@ static const char *choose_look(struct invocation *invocation, struct error *erro
     return look;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* The row of a run that has ended. A lost connection is waited for: the run
  * goes on without us. */
 static struct db_rows *wait_for_end(struct invocation *invocation, const char *look,
                                     const char *run_id, int timeout_s, struct error *error)
 {
-    int64_t until = now_ms() + (int64_t)timeout_s * 1000;
-    int pause = FIRST_PAUSE_MS;
-    for (;;) {
+    uint64_t until_ms = clock_steady_ms() + (uint64_t)timeout_s * 1000;
+    for (uint32_t looks = 0;; looks++) {
         struct db_rows *rows = query_rows(invocation->db, look, &run_id, 1, error);
         if (!rows && error->code != ERROR_UNAVAILABLE)
             return NULL;
@@ -113,13 +105,13 @@ static struct db_rows *wait_for_end(struct invocation *invocation, const char *l
         if (rows && strcmp(db_rows_text(rows, 0, STATUS), "started") != 0)
             return rows;
         db_rows_destroy(rows);
-        if (timeout_s > 0 && now_ms() >= until) {
+        if (timeout_s > 0 && clock_steady_ms() >= until_ms) {
             (void)error_set(error, ERROR_ANSWER_NO, "run %s has not ended within %d s", run_id,
                             timeout_s);
             return NULL;
         }
-        (void)db_sync_wait(invocation->db, pause);
-        pause = pause * 2 < LONGEST_PAUSE_MS ? pause * 2 : LONGEST_PAUSE_MS;
+        (void)db_sync_wait(invocation->db,
+                           (int)clock_backoff_ms(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, looks));
     }
 }
 

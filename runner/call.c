@@ -3,10 +3,10 @@
  */
 #include "runner/call.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <string.h>
-#include <time.h>
 
 enum { OUTPUT_KEEP = 1024 * 1024, DAY_S = 86400 };
 
@@ -75,12 +75,7 @@ void call_finish(struct call *call)
 
 static uint64_t deadline_after(uint64_t timeout_ms)
 {
-    struct timespec now;
-
-    if (timeout_ms == 0)
-        return 0;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + timeout_ms * 1000000u;
+    return timeout_ms == 0 ? 0 : clock_steady_ns() + timeout_ms * NS_PER_MS;
 }
 
 void call_begin(struct call *call, uint64_t number, const struct frame_task *task,

@@ -8,6 +8,7 @@
  */
 #include "runner/serve.h"
 
+#include "base/clock.h"
 #include "base/fd_wait.h"
 #include "runner/address_space.h"
 #include "runner/call.h"
@@ -22,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The size is read after each of so many calls, and after every long one: a
@@ -146,14 +146,6 @@ static bool start_module(struct server *server, struct error *error)
     return error_set(error, ERROR_CONFIG, "init returned %d: %s", status, server->last_log);
 }
 
-static uint64_t now_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000;
-}
-
 static void put_started(struct outgoing *out, uint64_t number)
 {
     out->started_header = frame_header_make(FRAME_STARTED, number, 0);
@@ -209,9 +201,9 @@ static void run_task(struct server *server, const struct frame *frame, struct ou
     server->running = frame->number;
     output_marker_begin();
     residue_begin();
-    begin = now_us();
+    begin = clock_steady_ns();
     out->result = (struct frame_result){.status = step->run(server->state, &server->call.abi)};
-    out->result.elapsed_us = now_us() - begin;
+    out->result.elapsed_us = (clock_steady_ns() - begin) / NS_PER_US;
     /* A child that came back out of the handler as well: its parent answers. */
     if (getpid() != server->pid)
         _exit(EXIT_SOCKET);

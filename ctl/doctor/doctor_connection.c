@@ -4,6 +4,7 @@
 #include "ctl/doctor/doctor.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "db/migrate.h"
 #include "db/sync.h"
 
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { NOTIFY_MS = 2000 };
 #define SKEW_S 2.0
@@ -66,21 +66,14 @@ void doctor_check_listen(struct doctor *doctor)
                       "with --no-listen");
 }
 
-static double seconds_now(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 void doctor_check_clock(struct doctor *doctor)
 {
     struct error error;
     char finding[128];
-    double before = seconds_now();
+    double before = (double)clock_calendar_us() / 1e6;
     struct db_rows *rows =
         db_sync_query(doctor->db, "select extract(epoch from clock_timestamp())", NULL, 0, &error);
-    double after = seconds_now();
+    double after = (double)clock_calendar_us() / 1e6;
     if (!rows) {
         doctor_report(doctor, "clock", DOCTOR_PROBLEM, error.text, NULL);
         return;

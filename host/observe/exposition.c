@@ -1,9 +1,8 @@
 #include "observe/exposition.h"
+#include "base/clock.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-#define NS_PER_S UINT64_C(1000000000)
 
 void exposition_family(struct buf *text, const char *name, const char *type, const char *help)
 {

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "observe/http_host.h"
 #include "observe/http_places.h"
 #include "observe/listen_address.h"
@@ -17,7 +18,7 @@
 /* A connection that had its answer within the last second is in use. At the limit a new one waits a
  * moment for one of those to end, which is all that a burst of clients needs, and then takes the
  * place of the first all the same. */
-#define IN_USE_NS UINT64_C(1000000000)
+#define IN_USE_NS NS_PER_S
 #define MOMENT_MS 20
 
 enum { HANDLES = 4 };

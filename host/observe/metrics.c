@@ -2,11 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "observe/exposition.h"
-
-#define NS_PER_US UINT64_C(1000)
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S UINT64_C(1000000000)
 
 enum { TASK_BOUNDS = 14, CALL_BOUNDS = 13, MOST_BOUNDS = 14 };
 

@@ -5,6 +5,7 @@
  * The oldest task that can be placed goes first, whichever module it belongs to;
  * so a busy module cannot starve another one.
  */
+#include "base/clock.h"
 #include "pool/pool_internal.h"
 
 enum placement { PLACE_NOWHERE, PLACE_IDLE, PLACE_SPAWN };
@@ -166,7 +167,7 @@ static bool free_waiting(struct runner *runner, uint64_t now_ns, bool *freed)
     if (task == NULL)
         return false;
     if (head != NULL &&
-        (head->started_ns == 0 || now_ns - head->started_ns < LIMIT_REBALANCE_AFTER_MS * 1000000u))
+        (head->started_ns == 0 || now_ns - head->started_ns < LIMIT_REBALANCE_AFTER_MS * NS_PER_MS))
         return true;
     if (!runner_recall(runner, task))
         return true;

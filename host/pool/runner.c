@@ -6,6 +6,7 @@
  * due time moves back or goes away, and looks again when it rings, because that
  * happens with every task.
  */
+#include "base/clock.h"
 #include "base/oom_kills.h"
 #include "pool/pool_internal.h"
 
@@ -345,7 +346,7 @@ static bool was_out_of_memory(struct pool *pool)
         pool->oom_kill_ns = uv_hrtime();
     }
     return pool->oom_kill_ns != 0 &&
-           uv_hrtime() - pool->oom_kill_ns < LIMIT_OOM_BURST_MS * UINT64_C(1000000);
+           uv_hrtime() - pool->oom_kill_ns < LIMIT_OOM_BURST_MS * NS_PER_MS;
 }
 
 /* libuv took the exit status, so the pid is free again as soon as its group is

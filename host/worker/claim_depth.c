@@ -1,5 +1,6 @@
 #include "worker/claim_depth.h"
 
+#include "base/clock.h"
 #include "base/limits.h"
 
 enum {
@@ -13,7 +14,7 @@ enum {
     LONGEST_POLL_MS = 1000,
 };
 
-#define PREFETCH_PAUSE_NS (60 * UINT64_C(1000000000))
+#define PREFETCH_PAUSE_NS (60 * NS_PER_S)
 
 static uint64_t drift(uint64_t mean, uint64_t value)
 {
@@ -102,14 +103,12 @@ uint32_t jitter_ms(uint32_t ms, uint32_t random)
 uint32_t idle_backoff_next(struct idle_backoff *backoff, uint32_t random)
 {
     uint32_t longest = backoff->base_ms > LONGEST_POLL_MS ? backoff->base_ms : LONGEST_POLL_MS;
-    uint32_t pause = backoff->base_ms;
+    uint32_t pause = clock_backoff_ms(backoff->base_ms, longest, backoff->misses);
 
-    for (uint32_t i = 0; i < backoff->misses && pause < longest; i++)
-        pause *= 2;
     if (pause < longest)
         backoff->misses++;
     /* The jitter must not go beyond the longest pause that is promised. */
-    return smaller(jitter_ms(smaller(pause, longest), random), longest);
+    return smaller(jitter_ms(pause, random), longest);
 }
 
 void idle_backoff_reset(struct idle_backoff *backoff)

@@ -11,7 +11,7 @@
 #include "log/log.h"
 #include "worker/telemetry.h"
 
-enum { LONGEST_ERROR_PAUSE_MS = 1000, FIRST_ERROR_PAUSE_MS = 50, suspended_pause_ms = 1000 };
+enum { LONGEST_ERROR_PAUSE_MS = 1000, FIRST_ERROR_PAUSE_MS = 50, SUSPENDED_PAUSE_MS = 1000 };
 
 static uint32_t random_bits(void)
 {
@@ -28,9 +28,7 @@ static void on_timer(uv_timer_t *timer)
 
 static void wake_at(struct worker *worker, uint64_t at_ns, uint64_t now_ns)
 {
-    uint64_t ms = at_ns <= now_ns ? 0 : (at_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
-
-    uv_timer_start(&worker->claims.timer, on_timer, ms, 0);
+    uv_timer_start(&worker->claims.timer, on_timer, clock_ms_until(at_ns, now_ns), 0);
 }
 
 void claim_loop_expect_work(struct worker *worker)
@@ -79,15 +77,14 @@ static void watch_idleness(struct worker *worker, bool empty, uint64_t now_ns)
 static void on_refused(struct worker *worker, const struct db_status *status, uint64_t now_ns)
 {
     struct claim_loop *claims = &worker->claims;
-    uint64_t pause_ms = FIRST_ERROR_PAUSE_MS;
 
     /* The claim may have been made all the same, and not on the connection that on_up tells of. */
     if (status->outcome == DB_LOST)
         reclaim_want(worker);
     if (!answer_is_there(worker, status, "the claim")) {
-        for (uint32_t i = 0; i < claims->failures && pause_ms < LONGEST_ERROR_PAUSE_MS; i++)
-            pause_ms *= 2;
-        claims->failures++;
+        uint32_t pause_ms =
+            clock_backoff_ms(FIRST_ERROR_PAUSE_MS, LONGEST_ERROR_PAUSE_MS, claims->failures++);
+
         claims->due = true;
         claims->not_before_ns = now_ns + pause_ms * NS_PER_MS;
     }
@@ -143,7 +140,7 @@ static void take_rows(struct worker *worker, const struct db_claim *claim, uint6
         claims->due = true;
     telemetry_claimed(worker, claim);
     if (has_suspended(claim))
-        claims->not_before_ns = now_ns + suspended_pause_ms * NS_PER_MS;
+        claims->not_before_ns = now_ns + SUSPENDED_PAUSE_MS * NS_PER_MS;
     dispatch_claim(worker, claim, claimed_ns); /* the last one that reads the rows */
 }
 

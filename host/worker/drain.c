@@ -31,11 +31,8 @@ static void on_timer(uv_timer_t *timer)
 
 static void set_deadline(struct worker *worker, uint64_t deadline_ns)
 {
-    uint64_t now_ns = uv_hrtime();
-    uint64_t ms = deadline_ns <= now_ns ? 0 : (deadline_ns - now_ns) / NS_PER_MS + 1;
-
     worker->drain.deadline_ns = deadline_ns;
-    uv_timer_start(&worker->drain_timer, on_timer, ms, 0);
+    uv_timer_start(&worker->drain_timer, on_timer, clock_ms_until(deadline_ns, uv_hrtime()), 0);
 }
 
 static bool is_overdue(const struct drain *drain)

@@ -1,4 +1,5 @@
 #include "worker/idle.h"
+#include "base/clock.h"
 
 enum {
     BUSY_POLL_MS = 5,
@@ -8,11 +9,11 @@ enum {
     FULL_CLAIMS_OF_A_BACKLOG = 2,
 };
 
-#define WINDOW_NS (100 * UINT64_C(1000000))
-#define QUIET_NS (100 * UINT64_C(1000000))
-#define TRY_AGAIN_NS (200 * UINT64_C(1000000))
+#define WINDOW_NS (100 * NS_PER_MS)
+#define QUIET_NS (100 * NS_PER_MS)
+#define TRY_AGAIN_NS (200 * NS_PER_MS)
 /* A little less than a poll, whose answer is when it is asked again. */
-#define ASK_AGAIN_NS (90 * UINT64_C(1000000))
+#define ASK_AGAIN_NS (90 * NS_PER_MS)
 
 static bool is_idle(const struct idle *idle)
 {

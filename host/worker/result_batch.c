@@ -27,13 +27,8 @@ static bool is_same_run(const struct task *one, const struct task *other)
 
 static void isolate(struct worker *worker, struct task *task)
 {
-    uint64_t pause_ms = FIRST_PAUSE_MS;
+    uint32_t pause_ms = clock_backoff_ms(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, task->refusals++);
 
-    for (uint32_t i = 0; i < task->refusals && pause_ms < LONGEST_PAUSE_MS; i++)
-        pause_ms *= 2;
-    if (pause_ms > LONGEST_PAUSE_MS)
-        pause_ms = LONGEST_PAUSE_MS;
-    task->refusals++;
     task_isolate(&worker->tasks, task, uv_hrtime() + pause_ms * NS_PER_MS);
 }
 

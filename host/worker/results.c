@@ -266,10 +266,7 @@ static void on_timer(uv_timer_t *timer)
 
 static void wake_at(struct worker *worker, uint64_t at_ns)
 {
-    uint64_t now_ns = uv_hrtime();
-    uint64_t ms = at_ns <= now_ns ? 0 : (at_ns - now_ns) / NS_PER_MS + 1;
-
-    uv_timer_start(&worker->results.timer, on_timer, ms, 0);
+    uv_timer_start(&worker->results.timer, on_timer, clock_ms_until(at_ns, uv_hrtime()), 0);
 }
 
 void results_flush(struct worker *worker)

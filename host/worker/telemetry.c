@@ -85,15 +85,13 @@ static bool serve(struct worker *worker, struct telemetry *telemetry, struct err
 /* A check serves nothing: the host that it may run beside has the port. */
 bool telemetry_open(struct worker *worker, struct error *error)
 {
-    struct timespec now;
 
     if (worker->settings->metrics_listen == NULL || worker->settings->check)
         return true;
     worker->telemetry = calloc(1, sizeof *worker->telemetry);
     if (worker->telemetry == NULL || !make_records(worker, worker->telemetry))
         return error_out_of_memory(error);
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    worker->telemetry->started_at = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    worker->telemetry->started_at = (double)clock_calendar_us() / 1e6;
     return serve(worker, worker->telemetry, error);
 }
 

@@ -4,11 +4,9 @@
 #include <inttypes.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "observe/exposition.h"
 #include "worker/telemetry_private.h"
-
-#define US_PER_S UINT64_C(1000000)
-#define NS_PER_US UINT64_C(1000)
 
 #define NONE (&(struct exposition_labels){{{NULL, NULL}}})
 #define ONE(n, v) (&(struct exposition_labels){{{n, v}}})

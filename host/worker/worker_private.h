@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "db/calls.h"
@@ -27,9 +28,6 @@
 #include "worker/idle.h"
 #include "worker/lifecycle.h"
 #include "worker/task.h"
-
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S UINT64_C(1000000000)
 
 struct worker;
 

@@ -3,6 +3,7 @@
  */
 #include "db/connection.h"
 
+#include "base/clock.h"
 #include "db/db_private.h"
 #include "db/resolve.h"
 #include "db/sqlstate.h"
@@ -358,10 +359,8 @@ static void on_backoff_over(uv_timer_t *timer)
  * server must not come back in step. */
 static uint64_t backoff_ms(unsigned failures)
 {
-    uint64_t whole = (uint64_t)FIRST_BACKOFF_MS << (failures < 6 ? failures : 6);
+    uint64_t whole = clock_backoff_ms(FIRST_BACKOFF_MS, LIMIT_DB_RECONNECT_MS, failures);
     uint16_t noise = 0;
-    if (whole > LIMIT_DB_RECONNECT_MS)
-        whole = LIMIT_DB_RECONNECT_MS;
     if (getrandom(&noise, sizeof(noise), GRND_NONBLOCK) < 0)
         noise = UINT16_MAX / 2;
     return whole / 2 + whole / 2 * noise / UINT16_MAX;

@@ -2,6 +2,7 @@
  * From nothing to a connection that is up: names, libpq's own steps, what a
  * server must be, session settings, LISTEN.
  */
+#include "base/clock.h"
 #include "db/address.h"
 #include "db/address_parts.h"
 #include "db/connection.h"
@@ -17,7 +18,7 @@
 
 #define OLDEST_SERVER 140000
 #define EXTRA_KEYWORDS 12
-#define LOGGED_AGAIN_NS (60 * 1000000000ULL)
+#define LOGGED_AGAIN_NS (60 * NS_PER_S)
 
 struct keywords {
     const char **names;

@@ -5,6 +5,7 @@
 #include "db/upgrade_step.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "db/sync.h"
 #include "sql/sql_migrations.h"
 
@@ -12,16 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
-enum { PAUSE_MS = 100, PAUSE_MAX_MS = 1000 };
-
-static long now_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
+enum { FIRST_PAUSE_MS = 100, LONGEST_PAUSE_MS = 1000 };
 
 /* ---- Waiting ---- */
 
@@ -58,13 +51,13 @@ struct patience {
     const char *name; /* of what waits */
     const char *transactions;
     long began_s, logged_s;
-    int pause_ms;
+    uint32_t pauses;
 };
 
 static struct patience patience_of(const char *name, const char *transactions)
 {
-    long now = now_s();
-    return (struct patience){name, transactions, now, now, PAUSE_MS};
+    long now = (long)(clock_steady_ms() / 1000);
+    return (struct patience){name, transactions, now, now, 0};
 }
 
 /* Lets the others pass. False: for too long. */
@@ -72,7 +65,7 @@ static bool pause_once(struct upgrade *upgrade, struct patience *patience, struc
 {
     char holders[512];
     char line[1024];
-    long now = now_s();
+    long now = (long)(clock_steady_ms() / 1000);
     if (now - patience->began_s >= LIMIT_UPGRADE_PATIENCE_S) {
         name_holders(upgrade, patience->transactions, holders, sizeof(holders));
         return error_set(error, ERROR_UNAVAILABLE,
@@ -87,9 +80,8 @@ static bool pause_once(struct upgrade *upgrade, struct patience *patience, struc
                        now - patience->began_s, holders);
         tell(upgrade, line);
     }
-    (void)db_sync_wait(upgrade->sync, patience->pause_ms);
-    if (patience->pause_ms < PAUSE_MAX_MS)
-        patience->pause_ms += PAUSE_MS;
+    (void)db_sync_wait(upgrade->sync,
+                       (int)clock_backoff_ms(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, patience->pauses++));
     return true;
 }
 

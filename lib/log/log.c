@@ -4,6 +4,7 @@
 #include "log/log.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "log/log_sink.h"
 
 #include <stdint.h>
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static struct {
@@ -24,42 +24,11 @@ static struct {
     struct buf line; /* kept, so that a line costs no allocation */
 } state;
 
-static const char *const format_names[] = {
-    [LOG_FORMAT_AUTO] = "auto",
-    [LOG_FORMAT_PRETTY] = "pretty",
-    [LOG_FORMAT_LOGFMT] = "logfmt",
-    [LOG_FORMAT_JSON] = "json",
-};
-
 /* Those of syslog(3), whose header has names that ours has too. */
 static const int journal_priorities[] = {
     [LOG_LEVEL_DEBUG] = 7, [LOG_LEVEL_INFO] = 6,  [LOG_LEVEL_WARN] = 4,
     [LOG_LEVEL_ERROR] = 3, [LOG_LEVEL_FATAL] = 2,
 };
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-bool log_level_parse(const char *text, enum log_level *level)
-{
-    for (size_t i = 0; i <= LOG_LEVEL_FATAL; i++) {
-        if (strcmp(text, log_level_name((enum log_level)i)) == 0) {
-            *level = (enum log_level)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-bool log_format_parse(const char *text, enum log_format *format)
-{
-    for (size_t i = LOG_FORMAT_PRETTY; i < COUNT(format_names); i++) {
-        if (strcmp(text, format_names[i]) == 0) {
-            *format = (enum log_format)i;
-            return true;
-        }
-    }
-    return false;
-}
 
 static bool is_set(const char *name)
 {
@@ -117,14 +86,11 @@ bool log_is_on(enum log_level level)
 static bool emit(enum log_level level, const char *event, const char *msg,
                  const struct log_field *fields, size_t count)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
     buf_clear(&state.line);
     if (state.to_journal)
         buf_printf(&state.line, "<%d>", journal_priorities[level]);
-    log_render(&state.line, state.format, state.colour,
-               (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000, level, event, msg, fields,
-               count);
+    log_render(&state.line, state.format, state.colour, clock_calendar_us(), level, event, msg,
+               fields, count);
     return buf_ok(&state.line) && log_sink_write(&state.sink, state.line.data, state.line.size);
 }
 

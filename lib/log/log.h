@@ -98,8 +98,6 @@ struct log_field {
  * go to stderr at level info in the AUTO format. */
 void log_open(int fd, enum log_format format, enum log_level level);
 
-bool log_level_parse(const char *text, enum log_level *level) MUST_CHECK;
-bool log_format_parse(const char *text, enum log_format *format) MUST_CHECK;
 const char *log_level_name(enum log_level level);
 
 /* What AUTO turned into. */

@@ -8,6 +8,7 @@
  */
 #include "log/log_sink.h"
 
+#include "base/clock.h"
 #include "base/limits.h"
 
 #include <errno.h>
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 void log_sink_open(struct log_sink *sink, int fd)
@@ -46,17 +46,10 @@ void log_sink_close(struct log_sink *sink)
     *sink = (struct log_sink){.fd = -1};
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* True when at least one page of the pipe is free before `until`. */
 static bool wait_writable(const struct log_sink *sink, int64_t until)
 {
-    int64_t left = until - now_ms();
+    int64_t left = until - (int64_t)clock_steady_ms();
     struct pollfd ready = {.fd = sink->fd, .events = POLLOUT};
     int n = poll(&ready, 1, left > 0 ? (int)left : 0);
     return n > 0 && (ready.revents & POLLOUT);
@@ -95,7 +88,7 @@ static bool write_all(struct log_sink *sink, const char *text, size_t size, int6
 
 bool log_sink_write(struct log_sink *sink, const char *line, size_t size)
 {
-    int64_t until = now_ms() + (sink->stuck ? 0 : LIMIT_LOG_WAIT_MS);
+    int64_t until = (int64_t)clock_steady_ms() + (sink->stuck ? 0 : LIMIT_LOG_WAIT_MS);
     bool done = !sink->torn || write_all(sink, "\n", 1, until);
     done = done && write_all(sink, line, size, until);
     sink->stuck = !done;

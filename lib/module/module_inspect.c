@@ -6,6 +6,7 @@
 #include "module/module_inspect.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/signal_name.h"
 #include "base/text.h"
 #include "module/module_parts.h"
@@ -23,7 +24,6 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LIMIT_INSPECT_MS = 10000, READ_AT_ONCE = 64 * 1024, WORDS_SHOWN = 512 };
@@ -38,14 +38,6 @@ struct inspection {
     int status;
     bool timed_out, stopped;
 };
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static void close_end(int *fd)
 {
@@ -91,7 +83,7 @@ static bool is_stopped(const struct inspection *inspection, const struct pollfd 
 /* Until it is dead, its time is up, or nobody wants its answer. */
 static void follow(struct inspection *inspection)
 {
-    uint64_t end = now_ms() + LIMIT_INSPECT_MS;
+    uint64_t end = clock_steady_ms() + LIMIT_INSPECT_MS;
     const struct module_stop *stop = &inspection->request->stop;
     bool over = false;
 
@@ -100,7 +92,7 @@ static void follow(struct inspection *inspection)
                                  {inspection->err, POLLIN, 0},
                                  {inspection->pid_fd, POLLIN, 0},
                                  {stop->is_wanted != NULL ? stop->fd : -1, POLLIN, 0}};
-        uint64_t now = now_ms();
+        uint64_t now = clock_steady_ms();
 
         if (now >= end)
             break;

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 /* 2026-11-30 03:04:05.000678 UTC */
@@ -99,19 +98,6 @@ Test(log, levels_below_the_chosen_one_are_not_evaluated)
     log_warn("x", "x", LOG_TASK(++evaluated));
 
     cr_assert(eq(int, evaluated, 0));
-}
-
-Test(log, parses_names_of_levels_and_formats)
-{
-    enum log_level level = LOG_LEVEL_DEBUG;
-    enum log_format format = LOG_FORMAT_AUTO;
-
-    cr_assert(log_level_parse("warn", &level));
-    cr_assert(eq(int, level, LOG_LEVEL_WARN));
-    cr_assert(not(log_level_parse("loud", &level)));
-    cr_assert(log_format_parse("json", &format));
-    cr_assert(eq(int, format, LOG_FORMAT_JSON));
-    cr_assert(not(log_format_parse("auto", &format)));
 }
 
 static void fill(int fd)
