@@ -1,6 +1,6 @@
 -- Refuses a queue name that is empty or longer than 47 bytes: its tables and
 -- indexes must keep their names within PostgreSQL's 63 bytes.
--- Errors: 22023. Locks: none. Caller: create.
+-- Errors: 22023. Locks: none.
 create function pgmq.validate_queue_name(queue_name text)
 returns void
 language plpgsql

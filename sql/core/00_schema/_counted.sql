@@ -1,5 +1,4 @@
 -- A number with its noun: 1 started run, 2 started runs. noun: singular, plural by -s.
--- Callers: those that tell operators what is left.
 create function pgflow._counted(number bigint, noun text)
 returns text
 language sql

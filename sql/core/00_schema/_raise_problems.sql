@@ -2,7 +2,6 @@
 -- in the message, and the detail lists them where there are several: one reason is
 -- said once.
 -- subject: what is refused, as the message begins. remedy: the hint.
--- Callers: whatever finds several problems at once.
 create function pgflow._raise_problems(subject text, problems text[], code text, remedy text)
 returns void
 language plpgsql

@@ -1,6 +1,6 @@
 -- The installed schema version. One row: version, and oldest_host, the oldest
 -- host number that may run on it. A host runs when its own number lies between.
--- Callers: every host at startup, pgflowctl migrate. Locks: none.
+-- Locks: none.
 create function pgflow.schema_version(out version int, out oldest_host int)
 language sql
 stable

@@ -5,7 +5,6 @@
 -- the settings below keep every plan on the primary key, which gives that order
 -- and does not depend on statistics of a table that was empty a moment ago.
 -- It says by a setting that what it takes is not lost (_note_lost_messages).
--- Callers: everything that ends a task.
 create function pgflow._archive(queue_names text[], message_ids bigint[])
 returns void
 language plpgsql

@@ -1,5 +1,5 @@
 -- Whether a queue has the triggers of _watch_queue. A queue that was dropped and made anew has none.
--- Locks: none. Callers: _watch_queue, _renew_queue.
+-- Locks: none.
 create function pgflow._is_watched(queue_name text)
 returns boolean
 language sql

@@ -8,7 +8,6 @@
 --
 -- The lock S is asked for and let go of in one expression: a cancel between two statements would leave it behind.
 -- Locks, all of them tries: T in share mode until the transaction ends; S exclusively, for an instant.
--- Caller: _notify.
 create function pgflow._must_notify(queue_name text)
 returns boolean
 language plpgsql

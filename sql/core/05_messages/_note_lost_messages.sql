@@ -2,7 +2,7 @@
 -- one). The argument of the trigger is the queue's name as pgflow.queues has it.
 -- It does not run for what ends tasks itself: that sets pgflow.takes_messages (_archive, _delete_messages).
 -- Security definer, because whoever may write to a queue may not write to this schema.
--- Locks: none. Callers: the triggers that _watch_queue makes.
+-- Locks: none.
 create function pgflow._note_lost_messages()
 returns trigger
 language plpgsql

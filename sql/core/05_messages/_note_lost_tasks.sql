@@ -1,6 +1,6 @@
 -- Compares a queue as a whole: notes every queued task that has no message there. It costs a look-up a queued task, so
 -- it is for a queue that gave a sign of it (_renew_queue). The notes of before are among the new ones.
--- Locks: the notes of the queue, skip locked. Errors: 42P01, the queue is gone. Callers: _renew_queue.
+-- Locks: the notes of the queue, skip locked. Errors: 42P01, the queue is gone.
 create function pgflow._note_lost_tasks(queue_name text)
 returns void
 language plpgsql

@@ -2,7 +2,7 @@
 -- pgflow_q_<queue>, no payload. PostgreSQL sends it at commit and folds equal ones of a transaction into one; commits
 -- with one go singly, so it is sent only where somebody may sleep (_must_notify).
 -- For messages that are visible now; delayed ones wake nobody.
--- Callers: whatever makes a message visible, after its rows are written. Locks: those of _must_notify.
+-- Locks: those of _must_notify.
 create function pgflow._notify(queue_names text[])
 returns void
 language plpgsql

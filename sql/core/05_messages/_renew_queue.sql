@@ -9,7 +9,6 @@
 -- `setval` takes no lock that a sender would wait for. A rollback (of --check) leaves it done, and that is harmless:
 -- the other signs stay.
 -- Returns whether its ids were moved. Locks: the queue's table against a drop, then as _note_lost_tasks. Errors: 42P01, the queue is gone.
--- Callers: _renew_queues.
 create function pgflow._renew_queue(queue_name text)
 returns boolean
 language plpgsql

@@ -3,7 +3,7 @@
 -- queue_names: those to look at, null for all. Returns the queues that were healed, by name.
 -- Each queue in a subtransaction: one that is being dropped, or is gone, costs nothing but itself.
 -- Locks: as _renew_queue, by name, and _resend_lost. It waits for no row, and 2 s at most for a queue that is being
--- dropped. Callers: maintain, _provision_queues, _compile.
+-- dropped.
 create function pgflow._renew_queues(queue_names text[] default null)
 returns text[]
 language plpgsql

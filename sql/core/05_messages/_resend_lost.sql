@@ -3,7 +3,7 @@
 -- queue_names: those to serve, null for all. Returns the queues on which a task was sent.
 -- A task that somebody has locked keeps its note: it is being claimed, finished or cancelled, or another session is at
 -- it here.
--- Locks: notes and task rows by skip locked; it waits for neither. Callers: _renew_queues.
+-- Locks: notes and task rows by skip locked; it waits for neither.
 create function pgflow._resend_lost(queue_names text[])
 returns text[]
 language plpgsql

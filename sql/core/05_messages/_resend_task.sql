@@ -1,6 +1,6 @@
 -- Sends the message of a queued task anew and records its id, because the one it
 -- had is gone from the queue (purged, or archived by hand).
--- Caller: _show_tasks. Locks: none; the caller holds the task's row.
+-- Locks: none; the caller holds the task's row.
 create function pgflow._resend_task(
   run_id uuid, step_slug text, task_index int, queue_name text, delay int)
 returns void

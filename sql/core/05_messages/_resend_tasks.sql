@@ -2,7 +2,7 @@
 -- whether there was one; null: they could not be sent. Tasks of runs that have ended are ended instead.
 -- notes: tasks that the caller has locked, in a statement before this one, so that what it sees of them stays.
 -- A queue that is gone has its notes stay until it is back; so has one that refuses the messages, with a warning.
--- Locks: as _end_strays. Callers: _resend_lost.
+-- Locks: as _end_strays.
 create function pgflow._resend_tasks(queue_name text, notes pgflow.lost_messages[])
 returns boolean
 language plpgsql

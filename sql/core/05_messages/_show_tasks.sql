@@ -3,7 +3,6 @@
 -- for the caller to notify.
 -- Parallel arrays: the tasks' keys and their durable pairs; the caller holds the tasks' locks.
 -- Locks: the messages, ascending within a queue, queues by name. Errors: 42P01, a queue is gone.
--- Callers: retries, releases, recovery.
 create function pgflow._show_tasks(
   run_ids uuid[], step_slugs text[], task_indexes int[], queue_names text[], message_ids bigint[], delays int[])
 returns text[]

@@ -3,7 +3,6 @@
 -- Locks: the queue's table against writers, until the end of the transaction. So it waits a tenth of a second at most,
 -- less than a deadlock takes to be found, and a caller does it last. Returns whether the queue is watched now; a lock
 -- that is not to be had, or an owner that is not ours, is left for the next round.
--- Callers: _watch_queues.
 create function pgflow._watch_queue(queue_name text)
 returns boolean
 language plpgsql

@@ -1,6 +1,5 @@
 -- _watch_queue for several queues, all that are known for null, by name.
 -- Locks: as _watch_queue; a caller waits for nothing afterwards.
--- Callers: maintain, _provision_queues, _compile.
 create function pgflow._watch_queues(queue_names text[] default null)
 returns void
 language sql

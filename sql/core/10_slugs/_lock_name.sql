@@ -2,7 +2,6 @@
 -- concrete slugs are one namespace, ignoring case, so they share the key. It is
 -- an advisory lock because it must also hold for names that do not exist yet.
 -- Order: the alias first, then the concrete slug (_lock_flow), then rows.
--- Callers: everything that creates, switches, retires or deletes flows.
 create function pgflow._lock_name(name text)
 returns void
 language sql

@@ -1,7 +1,6 @@
 -- Whether a text may name a flow, a step or an alias: 1 to 128 characters,
 -- letters, digits and _, not starting with a digit, not "run" (realtime topics
 -- and existing clients use that word themselves). Null is not valid.
--- Callers: the checks of flows, steps and flow_aliases, create_flow, add_step.
 -- Locks: none.
 create function pgflow.is_valid_slug(slug text)
 returns boolean

@@ -1,7 +1,6 @@
 -- The latest time that an alias knows: creation of its versions and its
 -- switches. Null for a new one. What is written next is not before it.
 -- The caller holds the alias lock.
--- Callers: _insert_flow, _switch_alias.
 create function pgflow._alias_clock(alias text)
 returns timestamptz
 language sql

@@ -1,7 +1,6 @@
 -- The canonical spelling of a queue name: lower case.
 -- Errors: 22023 over 47 bytes (PGMQ's limit, which leaves room for its prefixes),
 --         or with characters other than letters, digits, _ and single -.
--- Callers: _provision_queues, add_step.
 create function pgflow._canonical_queue(queue_name text)
 returns text
 language plpgsql

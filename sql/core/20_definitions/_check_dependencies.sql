@@ -1,6 +1,5 @@
 -- Raises 22023 unless every dependency of a new step is an existing step of the
 -- flow, and named once.
--- Callers: add_step.
 create function pgflow._check_dependencies(flow_slug text, step_slug text, deps_slugs text[])
 returns void
 language plpgsql

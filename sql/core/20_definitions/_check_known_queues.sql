@@ -2,7 +2,6 @@
 -- private to another flow, shared where a private one is wanted, or PGMQ no
 -- longer lists it (its messages are lost; making it anew would hide that).
 -- just_made: rows of this call, not looked at.
--- Callers: _provision_queues.
 create function pgflow._check_known_queues(
   queue_names text[],
   kind text,

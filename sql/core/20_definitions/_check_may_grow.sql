@@ -2,7 +2,6 @@
 -- another flow in its place (`mismatch`, for every host of the module); or it has runs, which were started without the
 -- step.
 -- Locks: the flow row for update, so that starts at work are waited for and their runs seen.
--- Callers: add_step, for a step that is new.
 create function pgflow._check_may_grow(flow_slug text, step_slug text)
 returns void
 language plpgsql

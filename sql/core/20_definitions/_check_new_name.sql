@@ -4,7 +4,6 @@
 -- The caller holds the locks of both names (_lock_flow), and knows that the slug
 -- itself is free.
 -- Errors: 22023 invalid, 42710 taken.
--- Callers: _insert_flow.
 create function pgflow._check_new_name(flow_slug text, alias text)
 returns void
 language plpgsql

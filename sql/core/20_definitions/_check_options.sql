@@ -1,6 +1,5 @@
 -- Raises 22023 when an option of a flow or step is out of range; null is fine.
 -- thing: how the message names it, such as: step "a" of flow "f".
--- Callers: _insert_flow, add_step.
 create function pgflow._check_options(
   thing text,
   max_attempts int,

@@ -1,5 +1,4 @@
 -- Raises 22023 when a value of a step is not valid by itself, whatever flow it is in.
--- Callers: add_step.
 create function pgflow._check_step(step pgflow.steps, deps_slugs text[])
 returns void
 language plpgsql

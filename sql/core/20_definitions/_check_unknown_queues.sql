@@ -1,7 +1,6 @@
 -- Raises 55000 when a queue that this call is about to make exists in PGMQ
 -- already and may not be adopted: its messages belong to somebody else. Names
 -- that differ only by case share their tables, so PGMQ must not have two.
--- Callers: _provision_queues.
 create function pgflow._check_unknown_queues(queue_names text[], kind text, adopt text[])
 returns void
 language plpgsql

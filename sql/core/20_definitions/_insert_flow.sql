@@ -2,7 +2,6 @@
 -- created_at is later than that of every version of the alias and than its last
 -- switch, also when the clock stepped back: offer_activation compares them.
 -- The caller holds the locks of alias and slug.
--- Callers: create_flow, _insert_deployment.
 create function pgflow._insert_flow(
   flow_slug text,
   alias text,

@@ -4,7 +4,6 @@
 -- Errors: 40001 when the flow moved to another alias while this waited; locking
 --         that one as well would be against the lock order. 55000 in a transaction
 --         that is not read committed: it would judge by what it saw before it waited.
--- Callers: create_flow, ensure_*, retirement, deletion, switches.
 create function pgflow._lock_flow(flow_slug text, new_alias text default null)
 returns pgflow.flows
 language plpgsql

@@ -11,7 +11,6 @@
 -- wait, names in order, and then finds it known.
 -- Errors: 22023 bad name; 55000 private where shared is wanted or the other way
 --         round, owned by another flow, unknown but existing, known but gone.
--- Callers: create_flow, add_step, ensure_deployment.
 create function pgflow._provision_queues(
   queue_names text[],
   kind text,

@@ -1,6 +1,5 @@
 -- Raises 42704 for a concrete slug that does not exist; when it is an alias the
 -- message names the active version.
--- Callers: whatever takes a concrete slug only.
 create function pgflow._raise_unknown_flow(flow_slug text)
 returns void
 language plpgsql

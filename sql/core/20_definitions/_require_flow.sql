@@ -1,7 +1,5 @@
 -- Locks a flow like _lock_flow and returns its row; raises when there is none.
 -- Errors: 42704 names the slug; says so when it is an alias.
--- Callers: retire_flow, unretire_flow, delete_flow_and_data, apply_flow_options,
---          offer_activation.
 create function pgflow._require_flow(flow_slug text)
 returns pgflow.flows
 language plpgsql

@@ -2,7 +2,6 @@
 -- makes the flow routed: from then on its default queue is one route of several.
 -- Locks: the flow row is locked by the caller.
 -- Errors: 22023 a routed flow without default queue wants a name; as _provision_queues.
--- Callers: add_step.
 create function pgflow._route_new_step(flow pgflow.flows, step_slug text, queue_name text)
 returns text
 language plpgsql

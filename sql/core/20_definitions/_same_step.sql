@@ -1,7 +1,6 @@
 -- Returns the stored step when the one given has the same structure; options are
 -- not structure. queue_name null: whatever it is routed to.
 -- Errors: 55000 with the parts that differ.
--- Callers: add_step.
 create function pgflow._same_step(given pgflow.steps, deps_slugs text[], queue_name text)
 returns pgflow.steps
 language plpgsql

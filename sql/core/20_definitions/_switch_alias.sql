@@ -2,8 +2,6 @@
 -- null takes the alias away. The only writer of flow_aliases and alias_switches.
 -- worker_id: the host that offered; null for an operator or a definition.
 -- The caller holds the alias lock and has made every test.
--- Callers: create_flow, ensure_flow_compiled, ensure_deployment, activate_flow,
---          offer_activation, _leave_alias.
 create function pgflow._switch_alias(
   alias text,
   to_flow_slug text,

@@ -10,7 +10,6 @@
 --        starts go on); for a new step then for update.
 -- Errors: 42704 unknown flow; 22023 bad value; 55000 queue, other structure, or a flow
 --         that gets no new step.
--- Callers: clients, migrations of existing installations.
 create function pgflow.add_step(
   flow_slug text,
   step_slug text,

@@ -3,7 +3,6 @@
 -- options included. Null options take 3 attempts, 5 s and 60 s.
 -- Locks: the name.
 -- Errors: 22023 invalid slug, option or queue name; 42710 name taken; 55000 queue.
--- Callers: clients, migrations of existing installations.
 create function pgflow.create_flow(
   flow_slug text,
   max_attempts int default null,

@@ -3,7 +3,6 @@
 -- active, and counts as inactive where it still is its own alias. may_switch false:
 -- only says.
 -- The caller holds the alias lock.
--- Callers: ensure_flow_compiled, ensure_deployment, _create_flow_from_shape.
 create function pgflow._activate_first(flow pgflow.flows, may_switch boolean default true)
 returns text
 language plpgsql

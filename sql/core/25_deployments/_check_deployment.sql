@@ -1,6 +1,5 @@
 -- Raises 22023 unless a deployment is whole and valid by itself; every problem is
 -- told. by_host: with the stricter rules for hosts (_name_problems).
--- Callers: ensure_flow_compiled, ensure_deployment, flow_option_drift.
 create function pgflow._check_deployment(deployment jsonb, by_host boolean)
 returns void
 language plpgsql

@@ -2,7 +2,6 @@
 -- are the same. local: the deployment's; db: the one stored.
 -- Compared: slug, type, dependencies as a set, condition modes and patterns.
 -- Where the slugs of a position differ, nothing else of it is compared.
--- Callers: _deployment_differences, existing clients.
 create function pgflow._compare_flow_shapes(local jsonb, db jsonb)
 returns text[]
 language sql

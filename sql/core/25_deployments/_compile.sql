@@ -6,7 +6,6 @@
 -- mismatch     they differ: nothing changed
 -- The caller holds the locks of alias and slug. flow: as _lock_flow returned it.
 -- Errors: as _insert_deployment; 55000 when a queue of a verified flow is gone.
--- Callers: ensure_flow_compiled, ensure_deployment.
 create function pgflow._compile(
   flow pgflow.flows,
   deployment jsonb,

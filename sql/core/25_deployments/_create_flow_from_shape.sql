@@ -1,6 +1,5 @@
 -- Defines a plain flow from a shape, in one go; it must not exist.
 -- Locks: the name. Errors: 22023 bad shape, 42710 name taken, 55000 queue.
--- Callers: existing clients.
 create function pgflow._create_flow_from_shape(flow_slug text, shape jsonb)
 returns void
 language plpgsql

@@ -4,7 +4,6 @@
 -- Locks, in lock order: the flow row for update (starts wait, then find nothing),
 -- its runs, its tasks, the tables of its own queues by name, then messages of the
 -- others; the caller holds alias and slug.
--- Callers: delete_flow_and_data, _compile.
 create function pgflow._delete_flow(flow pgflow.flows)
 returns void
 language plpgsql

@@ -1,7 +1,6 @@
 -- How a deployment differs from the stored flow, as readable lines: the shape,
 -- then alias, queue mode, routes and contracts, which are as immutable. Options
 -- are not compared here (_option_drift).
--- Callers: ensure_deployment.
 create function pgflow._deployment_differences(flow pgflow.flows, deployment jsonb)
 returns text[]
 language sql

@@ -2,7 +2,6 @@
 -- routes resolved. Dependencies are sorted: they are a set. The deployment has
 -- passed _check_deployment. queue_name is null for a shape without flowSlug.
 -- Locks: none.
--- Callers: everything that compiles, compares or applies a deployment.
 create function pgflow._deployment_steps(deployment jsonb)
 returns table (
   step_index int,

@@ -1,6 +1,5 @@
 -- One line that says how a part of a step differs, or null when it does not, or
 -- when the two are not the same step. Long values are cut.
--- Callers: _compare_flow_shapes, _deployment_differences, _option_drift.
 create function pgflow._difference(
   part text,
   stored_step text,

@@ -1,8 +1,6 @@
 -- Why a flow may not be retired yet, as readable lines; none when it is drained: no
 -- started run (also one whose next step has no task yet), no queued or started task
 -- on any queue, and no alias but its own points at it.
--- Callers: drain_status, retire_flow (under the lock of the flow row, so that no
--- start can pass it).
 create function pgflow._drain_blockers(flow_slug text)
 returns text[]
 language sql

@@ -2,7 +2,6 @@
 -- whenUnmet, whenExhausted, requiredInputPattern, forbiddenInputPattern}]}, steps
 -- in order, dependencies sorted. No options: they are not structure. A flow that
 -- does not exist has no steps.
--- Callers: ensure_flow_compiled, ensure_deployment, existing clients.
 create function pgflow._get_flow_shape(flow_slug text)
 returns jsonb
 language sql

@@ -1,6 +1,5 @@
 -- Dependencies and input flags of a deployment that do not fit together. Every
 -- dependency names an earlier step, so there are no cycles.
--- Callers: _check_deployment, after _structure_problems.
 create function pgflow._graph_problems(deployment jsonb)
 returns setof text
 language sql

@@ -2,7 +2,6 @@
 -- routes, steps, dependencies; a statement each. The caller holds the locks of
 -- alias and slug and knows that the slug is free.
 -- Errors: as _insert_flow and _provision_queues.
--- Callers: _compile, _create_flow_from_shape.
 create function pgflow._insert_deployment(deployment jsonb, adopt text[] default '{}')
 returns pgflow.flows
 language plpgsql

@@ -1,7 +1,6 @@
 -- Whether the session may do what is an operator's: its login is a member of
 -- pgflow_operator, or of the owner of the schema. Asked of session_user: inside the
 -- functions of the API current_user is their owner, and `set role` changes nobody.
--- Callers: offer_activation.
 create function pgflow._is_operator()
 returns boolean
 language sql

@@ -1,7 +1,6 @@
 -- Whether a version may no longer become active by an offer: it was active before,
 -- or it was compiled before the active version, or before an operator's last
 -- switch. Switches of a deleted namesake are older than its creation.
--- Callers: offer_activation, under the alias lock.
 create function pgflow._is_superseded(flow pgflow.flows, active_flow_slug text)
 returns boolean
 language sql

@@ -2,7 +2,6 @@
 -- version if that exists and is in service, else the alias goes. Nothing when
 -- another version is active.
 -- The caller holds the alias lock.
--- Callers: delete_flow_and_data, _compile.
 create function pgflow._leave_alias(flow pgflow.flows)
 returns void
 language plpgsql

@@ -1,7 +1,6 @@
 -- Locks the target of a switch: alias, slug, then the row for share, so that a
 -- retirement waits; the tests come after that.
 -- Errors: 42704 unknown flow.
--- Callers: activate_flow, offer_activation.
 create function pgflow._lock_target(flow_slug text)
 returns pgflow.flows
 language plpgsql

@@ -1,7 +1,6 @@
 -- Names and words of a deployment that are not valid. by_host: the stricter rules
 -- for deployments made by a host: no leading or trailing _, no __ (private queues
 -- are named flow__step), step slugs unique ignoring case, 1 to 1000 steps.
--- Callers: _check_deployment, after _structure_problems.
 create function pgflow._name_problems(deployment jsonb, by_host boolean)
 returns setof text
 language sql

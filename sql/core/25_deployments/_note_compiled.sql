@@ -1,5 +1,5 @@
 -- Notes that a flow's shape was given as a whole, once: from then on no step is added to it (_check_may_grow).
--- Locks: the flow row for key share, the first time. Callers: _insert_deployment, _compile.
+-- Locks: the flow row for key share, the first time.
 create function pgflow._note_compiled(flow_slug text)
 returns void
 language sql

@@ -1,7 +1,6 @@
 -- The switch test for an offer: that of every switch, and the offering worker is
 -- itself live and working. A host that was deprecated or stood by in the meantime
 -- learns it at its heartbeat.
--- Callers: offer_activation.
 create function pgflow._offer_gaps(flow_slug text, worker_id uuid)
 returns table (queue_name text, reason text)
 language sql

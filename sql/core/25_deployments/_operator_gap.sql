@@ -1,6 +1,5 @@
 -- Why an offer may not move an alias that has an active version: the session is not an
 -- operator's. The queue is that of the worker that offers. No row: it may.
--- Callers: offer_activation.
 create function pgflow._operator_gap(flow pgflow.flows, worker_id uuid)
 returns table (queue_name text, reason text)
 language sql

@@ -2,7 +2,6 @@
 -- They may differ: the stored ones hold until apply_flow_options. A missing flow
 -- option means its default; a missing wantsFlowInput (shapes of existing clients
 -- have none) means the stored one.
--- Callers: ensure_deployment, flow_option_drift.
 create function pgflow._option_drift(flow pgflow.flows, deployment jsonb)
 returns text[]
 language sql

@@ -1,5 +1,4 @@
 -- Options of a deployment's flow and steps that are no whole number in range.
--- Callers: _check_deployment, after _structure_problems.
 create function pgflow._option_problems(deployment jsonb)
 returns setof text
 language sql

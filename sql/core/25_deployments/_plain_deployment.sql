@@ -1,8 +1,6 @@
 -- A bare shape as a deployment: that of a plain flow, or, when the flow exists,
 -- one that keeps its alias, queue mode and routes; new steps of a routed flow go
 -- to the queue named like the flow.
--- Callers: ensure_flow_compiled, flow_option_drift, apply_flow_options,
---          _create_flow_from_shape.
 create function pgflow._plain_deployment(flow_slug text, shape jsonb)
 returns jsonb
 language sql

@@ -1,7 +1,6 @@
 -- Routes of a deployment that do not fit its queue mode, and queue names that
 -- PGMQ could not take. In the modes flow and step routes may be spelled out, as
 -- long as they say what the mode says.
--- Callers: _check_deployment, after _structure_problems.
 create function pgflow._route_problems(deployment jsonb)
 returns setof text
 language sql

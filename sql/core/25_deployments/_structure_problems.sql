@@ -1,6 +1,5 @@
 -- What is wrong with the JSON of a deployment as JSON: missing fields and fields
 -- of another type, by path. Nothing else looks at a deployment before this is empty.
--- Callers: _check_deployment.
 create function pgflow._structure_problems(deployment jsonb)
 returns setof text
 language sql

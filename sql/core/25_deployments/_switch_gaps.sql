@@ -4,7 +4,6 @@
 -- but takes messages; one whose function is disabled for it claims nothing).
 -- No rows: the test passes. The one test of both doors.
 -- Locks: none; workers come and go.
--- Callers: activate_flow, offer_activation.
 create function pgflow._switch_gaps(flow_slug text)
 returns table (queue_name text, reason text)
 language sql

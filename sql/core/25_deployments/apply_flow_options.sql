@@ -3,7 +3,6 @@
 -- the same structure. Returns what changed, as readable lines.
 -- Locks: alias, slug, the rows of flow and steps.
 -- Errors: 42704 unknown flow; 22023 bad shape; 55000 another structure.
--- Callers: operators (pgflowctl options).
 create function pgflow.apply_flow_options(flow_slug text, shape jsonb)
 returns text[]
 language plpgsql

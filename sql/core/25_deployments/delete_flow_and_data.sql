@@ -3,7 +3,6 @@
 -- back to the previous version if that exists and is not retired, else it goes.
 -- The record of switches stays.
 -- Locks: alias, slug, then as _delete_flow. Errors: 42704 unknown flow.
--- Callers: operators (pgflowctl delete), existing clients.
 create function pgflow.delete_flow_and_data(flow_slug text)
 returns void
 language plpgsql

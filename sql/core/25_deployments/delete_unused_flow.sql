@@ -3,7 +3,6 @@
 -- passes it.
 -- Locks: as delete_flow_and_data.
 -- Errors: 42704 unknown flow; 55000 with the reasons.
--- Callers: operators (pgflowctl delete).
 create function pgflow.delete_unused_flow(flow_slug text)
 returns void
 language plpgsql

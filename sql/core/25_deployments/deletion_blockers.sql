@@ -3,7 +3,6 @@
 -- that run its steps, carry its module (they would compile it anew at their next start)
 -- or poll a queue that goes with it.
 -- Locks: none. Errors: 42704 unknown flow.
--- Callers: operators (pgflowctl delete), delete_unused_flow under the lock of the flow row.
 create function pgflow.deletion_blockers(flow_slug text)
 returns text[]
 language plpgsql

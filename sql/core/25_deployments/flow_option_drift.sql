@@ -2,7 +2,6 @@
 -- they are the same. shape: the shape or the whole deployment, of the same structure.
 -- Locks: none.
 -- Errors: 42704 unknown flow; 22023 bad shape; 55000 another structure.
--- Callers: operators (pgflowctl options), apply_flow_options.
 create function pgflow.flow_option_drift(flow_slug text, shape jsonb)
 returns text[]
 language plpgsql

@@ -3,7 +3,6 @@
 --   alter database NAME set pgflow.is_local = on
 -- or by the well-known JWT secret of a local Supabase stack. A setting of the
 -- session or of a role does not count: a worker must not be able to claim it.
--- Callers: ensure_flow_compiled, ensure_deployment, existing clients.
 create function pgflow.is_local()
 returns boolean
 language sql

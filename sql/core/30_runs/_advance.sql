@@ -12,7 +12,7 @@
 --
 -- A round that finishes a step with dependents costs one statement (_free_dependents), a decision one more
 -- (_open_steps); a step that leaves nothing to do costs none.
--- Locks: the caller holds every run's row (or made it). Callers: _start_runs, _apply_results.
+-- Locks: the caller holds every run's row (or made it).
 create function pgflow._advance(
   finished pgflow._step_ref[],
   ready pgflow._step_ref[],

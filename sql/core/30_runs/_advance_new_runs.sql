@@ -1,6 +1,6 @@
 -- Carries new runs on from their inserted states, whatever steps and however many they are: root steps that started
 -- get tasks, those with a condition or a map are decided. Returns the queues with a message visible now.
--- Locks: none; the caller made the runs. Callers: _start_runs.
+-- Locks: none; the caller made the runs.
 create function pgflow._advance_new_runs(run_ids uuid[], plan pgflow._plan)
 returns text[]
 language plpgsql

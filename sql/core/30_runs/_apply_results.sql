@@ -6,7 +6,6 @@
 -- nothing.
 -- Gives back the verdicts by item (none for a task that does not exist), and the queues with a message visible now.
 -- Locks: runs by id, tasks by (run, step, index), then messages; step states are written under the run's lock.
--- Callers: finish_tasks, complete_task, fail_task, _fail_stalled.
 create function pgflow._apply_results(
   worker_id uuid, run_ids uuid[], step_slugs text[], task_indexes int[], claim_nos int[],
   results text[], outputs jsonb[], errors text[], retry_afters int[],

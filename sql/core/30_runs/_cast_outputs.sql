@@ -1,7 +1,7 @@
 -- Turns the outputs of a batch of results into jsonb: all in one go, and item by item only when that raises. An output
 -- that jsonb refuses turns its item into result 'refused', with the reason as its error; the others are as given.
 -- Only completed items have an output; a missing one is null, as JSON.
--- Locks: none. Callers: finish_tasks.
+-- Locks: none.
 create function pgflow._cast_outputs(
   inout results text[],
   outputs text[],

@@ -3,7 +3,7 @@
 -- message that it read would pause its function. Pair and worker are named. With no
 -- worker at all on a queue the start is accepted, and its tasks wait there. A held pair
 -- is registered. Workers come and go: what changes after this is the guard's.
--- Locks: none. Errors: 55000. Callers: _resolve_flow, for a version that is not the active one of its alias.
+-- Locks: none. Errors: 55000.
 create function pgflow._check_direct_start(flow_slug text, active_flow_slug text)
 returns void
 language plpgsql

@@ -1,5 +1,5 @@
 -- Refuses inputs that a flow cannot start with, before anything is written: null, or no array for a root map step.
--- Errors: null_value_not_allowed, invalid_parameter_value. Callers: _start_runs, when there may be one.
+-- Errors: null_value_not_allowed, invalid_parameter_value.
 create function pgflow._check_inputs(plan pgflow._plan, inputs jsonb[])
 returns void
 language plpgsql

@@ -1,5 +1,5 @@
 -- Refuses arguments of finish_tasks that are malformed as a whole: a mistake of the caller, not of an item.
--- Errors: invalid_parameter_value. Callers: finish_tasks.
+-- Errors: invalid_parameter_value.
 create function pgflow._check_results(
   worker_id uuid, run_ids uuid[], step_slugs text[], task_indexes int[], claim_nos int[],
   results text[], outputs text[], errors text[], retry_afters int[])

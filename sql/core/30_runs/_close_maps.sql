@@ -3,7 +3,7 @@
 -- outputs and no handler runs again. Gives back the finished and the failed steps, as _record_results does.
 --
 -- When the statement raises, each map goes by itself, so that only the one that does not fit suffers.
--- Locks: the caller holds the runs. Callers: _apply_results.
+-- Locks: the caller holds the runs.
 create function pgflow._close_maps(
   full_maps pgflow._step_ref[],
   out finished pgflow._step_ref[],

@@ -3,7 +3,7 @@
 --
 -- One subtransaction a call, not one a run. When the statement raises, each run goes by itself, so that only the one
 -- whose output does not fit fails.
--- Locks: the caller holds the runs. Callers: _advance.
+-- Locks: the caller holds the runs.
 create function pgflow._close_runs(closed pgflow._step_ref[])
 returns pgflow._step_ref[]
 language plpgsql

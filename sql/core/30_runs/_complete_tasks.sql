@@ -8,7 +8,7 @@
 -- A task given twice in one batch is written once, by the first item; the other is for _judge_results.
 -- Gives back the verdicts, in no order, and beside them the messages to archive.
 -- `any (array[...])`, and the status inside a `case`: see docs/internals/sql-engine.md, plans.
--- Locks: the tasks by (run, step, index); the caller holds the runs. Callers: _apply_results.
+-- Locks: the tasks by (run, step, index); the caller holds the runs.
 create function pgflow._complete_tasks(
   worker_id uuid, run_ids uuid[], step_slugs text[], task_indexes int[], claim_nos int[],
   results text[], outputs jsonb[],

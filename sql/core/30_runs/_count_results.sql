@@ -1,7 +1,7 @@
 -- Counts verdicts into the step states, in one statement: a single step ends with its task, a map when its last one
 -- completed. Gives back the steps that finished (single steps completed, steps skipped; note 'cascade'), the steps that
 -- failed (note: the error), and the maps whose last task completed, which wait for their array (_close_maps).
--- Locks: the caller holds the runs. Callers: _apply_results.
+-- Locks: the caller holds the runs.
 create function pgflow._count_results(
   verdicts pgflow._verdict[],
   out finished pgflow._step_ref[],

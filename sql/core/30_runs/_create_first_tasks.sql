@@ -1,7 +1,7 @@
 -- Creates the tasks of one new run whose root steps are all plain, and sends their messages. Returns the queues on
 -- which one is visible now (a start delay makes it visible later). _create_tasks does the same for any steps of any
 -- runs; for one task it takes twice as long.
--- Locks: none; the caller made the run. Callers: _start_runs.
+-- Locks: none; the caller made the run.
 create function pgflow._create_first_tasks(run_id uuid, plan pgflow._plan)
 returns text[]
 language plpgsql

@@ -4,7 +4,7 @@
 -- One pass over the array of a map gives each task its element, whatever N is. Tasks are grouped by queue and delay;
 -- the ids that send_batch returns come in the order of its bodies, so `rows from` puts them beside their tasks
 -- without a join.
--- Locks: none; the caller holds the runs. Callers: _advance.
+-- Locks: none; the caller holds the runs.
 create function pgflow._create_tasks(opened pgflow._step_ref[])
 returns text[]
 language plpgsql

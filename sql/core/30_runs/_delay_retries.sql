@@ -1,6 +1,6 @@
 -- Hides the messages of tasks that are tried again until their next attempt is due. Returns the queues on which one is
 -- visible now (a delay of 0). A task that the same batch cancelled or skipped after all is passed over.
--- Locks: the messages by queue and id; the caller holds the tasks. Callers: _apply_results.
+-- Locks: the messages by queue and id; the caller holds the tasks.
 create function pgflow._delay_retries(verdicts pgflow._verdict[])
 returns text[]
 language plpgsql

@@ -3,7 +3,7 @@
 -- their messages for the caller to archive.
 -- Hosts that work on tasks of an ended run are told at once: their handlers are to be cancelled.
 -- Waits for a claim or a release that holds a task; whatever they made of it, queued or started, it ends.
--- Locks: the tasks by (run, step, index); the caller holds the runs. Callers: _apply_results, _advance, cancel_run.
+-- Locks: the tasks by (run, step, index); the caller holds the runs.
 create function pgflow._end_tasks(
   steps pgflow._step_ref[],
   status text,

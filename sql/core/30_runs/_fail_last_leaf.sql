@@ -1,6 +1,6 @@
 -- Fails the leaf step that completed last, in a run whose output does not fit jsonb, so that the reason has a place; its
 -- task keeps its output. Returns the failed step, which fails the run (_fail_runs).
--- Locks: the caller holds the run. Callers: _close_runs.
+-- Locks: the caller holds the run.
 create function pgflow._fail_last_leaf(run_id uuid)
 returns pgflow._step_ref
 language plpgsql

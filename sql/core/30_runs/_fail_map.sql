@@ -1,6 +1,6 @@
 -- Fails or skips a map, as its when_exhausted says, whose outputs do not fit into one array. Gives back the step as
 -- finished (skipped; note 'cascade') or failed (note: the error).
--- Locks: the caller holds the run. Callers: _close_maps.
+-- Locks: the caller holds the run.
 create function pgflow._fail_map(
   map pgflow._step_ref,
   reason text,

@@ -2,7 +2,7 @@
 -- passes these runs over: a row written twice by one transaction has its foreign key checked again, and that would
 -- lock the flow after the run, against the lock order. Steps of these runs that were started by the same call have no task yet and never
 -- get one: they go back to created. Gives back the opened steps of the other runs.
--- Locks: the caller holds the runs. Callers: _advance.
+-- Locks: the caller holds the runs.
 create function pgflow._fail_runs(failed pgflow._step_ref[], opened pgflow._step_ref[])
 returns pgflow._step_ref[]
 language plpgsql

@@ -1,7 +1,7 @@
 -- Tells the dependents of finished steps: counts down remaining_deps and starts at once the plain ones (single, no
 -- condition) that waited for nothing else. Gives back those as opened, and as ready the others that need a decision.
 -- Runs that fail in the same call are left as they are.
--- Locks: the caller holds the runs. Callers: _advance.
+-- Locks: the caller holds the runs.
 create function pgflow._free_dependents(
   finished pgflow._step_ref[],
   failed pgflow._step_ref[],

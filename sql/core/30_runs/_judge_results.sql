@@ -10,7 +10,7 @@
 -- Lock and verdict may be one statement: PostgreSQL gives the locked row in its newest version, and nothing else that
 -- is read here changes while the run is locked.
 -- `any (array[...])`: see docs/internals/sql-engine.md, plans.
--- Locks: the tasks by (run, step, index); the caller holds the runs. Callers: _apply_results.
+-- Locks: the tasks by (run, step, index); the caller holds the runs.
 create function pgflow._judge_results(
   worker_id uuid, run_ids uuid[], step_slugs text[], task_indexes int[], claim_nos int[],
   results text[], outputs jsonb[], errors text[], retry_afters int[], decided int[])

@@ -2,7 +2,6 @@
 -- with it: a batch then works on a few index pages, not on one random page per row, and writes as few to the log.
 -- 74 of its bits are random, from a cryptographic source: the id of a run is also what allows to read it.
 -- plpgsql keeps its plan; a function in SQL is parsed and planned by each statement that calls it.
--- Callers: start_flow, start_flows.
 create function pgflow._new_run_id()
 returns uuid
 language plpgsql

@@ -1,7 +1,7 @@
 -- Decides steps whose dependencies are all finished: tests their condition, counts the elements of maps, and starts,
 -- completes (a map without elements), skips or fails each. In a run that fails here the other steps stay created.
 -- Gives back the started ones, the completed and skipped ones, and the failed ones.
--- Locks: the caller holds the runs. Callers: _advance.
+-- Locks: the caller holds the runs.
 create function pgflow._open_steps(
   ready pgflow._step_ref[],
   out opened pgflow._step_ref[],

@@ -1,5 +1,5 @@
 -- Writes verdicts to their tasks, in one statement. Not those of _complete_tasks, which are written already.
--- Locks: the caller holds the runs and the tasks. Callers: _apply_results.
+-- Locks: the caller holds the runs and the tasks.
 create function pgflow._record_results(verdicts pgflow._verdict[])
 returns void
 language plpgsql

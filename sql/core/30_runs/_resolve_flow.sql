@@ -9,7 +9,7 @@
 -- A version that is named by its own slug while its alias has another active one may be too old for the workers that
 -- are there: _check_direct_start. active is null for a start by the alias, or of a plain flow.
 -- Errors: undefined_object (unknown name), object_not_in_prerequisite_state (retired, or an older version that a
--- worker lacks). Callers: _start_runs.
+-- worker lacks).
 create function pgflow._resolve_flow(name text)
 returns pgflow._plan
 language plpgsql

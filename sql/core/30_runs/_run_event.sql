@@ -1,5 +1,5 @@
 -- The payload of an event about a run: run:started, run:completed or run:failed by the given status.
--- Without a reason a failed run is told with the error of the step that failed first. Callers: _send_events.
+-- Without a reason a failed run is told with the error of the step that failed first.
 create function pgflow._run_event(run pgflow.runs, status text, reason text)
 returns jsonb
 language plpgsql

@@ -5,7 +5,7 @@
 -- payload's event_type has no slug. A cancelled run is told as failed, with the reason: clients know no other end.
 -- Whether realtime.send exists is asked by the callers; the statement that calls it is dynamic for that reason.
 -- Events are news, not state: what raises here is a warning and takes no result with it.
--- Locks: none; the caller holds the runs. Callers: _advance, cancel_run.
+-- Locks: none; the caller holds the runs.
 create function pgflow._send_events(new_runs uuid[], steps pgflow._step_ref[], reason text default null)
 returns void
 language plpgsql

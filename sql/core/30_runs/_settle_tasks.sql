@@ -1,7 +1,7 @@
 -- Ends or requeues the tasks of a batch of results: plain completions in one statement, what is left by its verdict.
 -- Gives back the verdicts (none for a task that does not exist), whether there are retries and skipped steps among
 -- them, and the messages of the tasks that ended, for the caller to archive.
--- Locks: the tasks by (run, step, index); the caller holds the runs. Callers: _apply_results.
+-- Locks: the tasks by (run, step, index); the caller holds the runs.
 create function pgflow._settle_tasks(
   worker_id uuid, run_ids uuid[], step_slugs text[], task_indexes int[], claim_nos int[],
   results text[], outputs jsonb[], errors text[], retry_afters int[],

@@ -1,6 +1,6 @@
 -- Skips whatever depends, directly or not, on the finished steps that take their downstream with them (note
 -- 'cascade'). Runs that fail in the same call are left as they are. Returns the skipped steps.
--- Locks: the caller holds the runs. Callers: _advance.
+-- Locks: the caller holds the runs.
 create function pgflow._skip_downstream(finished pgflow._step_ref[], failed pgflow._step_ref[])
 returns pgflow._step_ref[]
 language plpgsql

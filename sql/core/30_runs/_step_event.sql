@@ -1,4 +1,4 @@
--- The payload of an event about a step, by its status. Callers: _send_events.
+-- The payload of an event about a step, by its status.
 create function pgflow._step_event(step pgflow.step_states)
 returns jsonb
 language plpgsql

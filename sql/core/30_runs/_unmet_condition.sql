@@ -5,7 +5,7 @@
 -- dependencies; it is tested key by key and never built, because an object of large outputs may not fit jsonb: an
 -- object contains another when it contains each of its keys, and two values of one JSON type contain each other
 -- inside an object exactly as they do by themselves.
--- Locks: none; the caller holds the run. Callers: _open_steps.
+-- Locks: none; the caller holds the run.
 create function pgflow._unmet_condition(run_id uuid, step pgflow.steps)
 returns text
 language plpgsql

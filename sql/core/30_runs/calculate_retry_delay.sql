@@ -1,5 +1,4 @@
 -- Seconds until the next attempt after attempts_count of them: base_delay doubled each time, at most a day.
--- Callers: _judge_results; existing clients know it by this name.
 create function pgflow.calculate_retry_delay(base_delay numeric, attempts_count int)
 returns int
 language plpgsql

@@ -1,7 +1,7 @@
 -- Cancels a run: its started steps fail with '[CANCELLED] reason', its live tasks are cancelled, their messages
 -- archived. The host of a handler at work is told at once, or by its next heartbeat; what it reports later changes nothing.
 -- Returns the run; one that has ended already is returned unchanged.
--- Locks: run, tasks by (step, index), messages. Errors: undefined_object. Callers: operators.
+-- Locks: run, tasks by (step, index), messages. Errors: undefined_object.
 create function pgflow.cancel_run(run_id uuid, reason text default null)
 returns pgflow.runs
 language plpgsql

@@ -1,6 +1,6 @@
 -- Completes the started attempt of a task; the old form, for workers that carry no fence. Returns the task's row as it
 -- is afterwards. Late callbacks, and attempts of workers that do carry a fence (claimed_exact), change nothing.
--- Locks: run, task, message. Callers: existing workers.
+-- Locks: run, task, message.
 create function pgflow.complete_task(run_id uuid, step_slug text, task_index int, output jsonb)
 returns setof pgflow.step_tasks
 language plpgsql

@@ -2,7 +2,7 @@
 -- left, after retry_after seconds (0 to a day) or the step's backoff; then when_exhausted decides. permanent skips
 -- the retries. Returns the task's row as it is afterwards. Late callbacks, and attempts of workers that do carry a
 -- fence (claimed_exact), change nothing.
--- Locks: run, task, message. Callers: existing workers.
+-- Locks: run, task, message.
 create function pgflow.fail_task(
   run_id uuid,
   step_slug text,

@@ -17,7 +17,7 @@
 -- Never an exception for one item. Errors: invalid_parameter_value, for arguments that are malformed as a whole.
 -- A lock that is not to be had within 2 s fails the call (lock_not_available): the host sends the others without that
 -- run. Waiting for it would hold up everything behind it on the connection.
--- Locks: runs by id, tasks by (run, step, index), then messages. Callers: hosts.
+-- Locks: runs by id, tasks by (run, step, index), then messages.
 create function pgflow.finish_tasks(
   worker_id uuid,
   run_ids uuid[],

@@ -1,5 +1,5 @@
 -- A run and its step states as {run, steps}, the steps in the order of the definition; null when there is none.
--- The run id is the secret: whoever knows it may read the run. Locks: none. Callers: clients.
+-- The run id is the secret: whoever knows it may read the run. Locks: none.
 create function pgflow.get_run_with_states(run_id uuid)
 returns jsonb
 language plpgsql

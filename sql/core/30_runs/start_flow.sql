@@ -2,7 +2,7 @@
 -- the ready steps, tasks and messages, all in this transaction. A run with nothing to do comes back completed.
 -- run_id: the caller's own id, for starts that must not happen twice; it is an error when that run exists.
 -- Locks: the flow's row for key share. Errors: unknown or retired flow, null input, a root map without an array,
--- unique_violation for a repeated run_id. Callers: clients.
+-- unique_violation for a repeated run_id.
 create function pgflow.start_flow(flow_slug text, input jsonb, run_id uuid default null)
 returns setof pgflow.runs
 language plpgsql

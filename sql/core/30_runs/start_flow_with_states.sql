@@ -1,5 +1,5 @@
 -- start_flow for clients that want the run and its step states at once: {run, steps}, as get_run_with_states.
--- Locks, errors: as start_flow. Callers: clients.
+-- Locks, errors: as start_flow.
 create function pgflow.start_flow_with_states(flow_slug text, input jsonb, run_id uuid default null)
 returns jsonb
 language plpgsql

@@ -1,7 +1,6 @@
 -- Starts one run of a flow per input, all or none, and returns their ids in the order of the inputs. The alias is
 -- resolved once, so all of them are runs of one concrete flow.
 -- Locks: the flow's row for key share. Errors: as start_flow; the number of the bad input is named.
--- Callers: clients.
 create function pgflow.start_flows(flow_slug text, inputs jsonb[])
 returns setof uuid
 language plpgsql

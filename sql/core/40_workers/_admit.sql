@@ -1,7 +1,7 @@
 -- Whether the applied manifests let this working worker go on; when a pin came after its
 -- registration and its modules are right, that is noted, and its claims need not compare
 -- them any more.
--- Caller: heartbeat. Locks: the worker's row, which the heartbeat holds.
+-- Locks: the worker's row, which the heartbeat holds.
 create function pgflow._admit(worker pgflow.workers)
 returns boolean
 language plpgsql

@@ -1,6 +1,5 @@
 -- The oldest or the newest schema version that a host announced (info.schema); 1 for one that announced none: releases
 -- of that version did not, and what is no number is no announcement.
--- Callers: _hosts_unfit_for, _check_host_version.
 create function pgflow._announced_version(info jsonb, which text)
 returns numeric
 language sql

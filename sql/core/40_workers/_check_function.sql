@@ -1,5 +1,4 @@
 -- Refuses what cannot be a worker function: no name, or a start_mode that is none. Errors: 22023.
--- Callers: track_worker_function, insert_worker_function, register_worker.
 create function pgflow._check_function(function_name text, start_mode text)
 returns void
 language plpgsql

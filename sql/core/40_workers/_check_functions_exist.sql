@@ -1,5 +1,5 @@
 -- Refuses names without a row in worker_functions: a fence with a typing error in
--- it fences nothing. Callers: the operators' functions. Locks: none. Errors: 42704.
+-- it fences nothing. Locks: none. Errors: 42704.
 create function pgflow._check_functions_exist(function_names text[])
 returns void
 language plpgsql

@@ -1,7 +1,7 @@
 -- Refuses a host that the schema's contract has left behind, by what it announces (info.schema.newest; a host that
 -- announces none is one of version 1). A host asks for the version when it starts; this is for one that asked just
 -- before the contract. Workers that are no hosts of this project pass (_hosts_unfit_for).
--- Callers: register_worker. Locks: none: pgflowctl migrate --contract waits for registrations that did not see it.
+-- Locks: none: pgflowctl migrate --contract waits for registrations that did not see it.
 create function pgflow._check_host_version(info jsonb)
 returns void
 language plpgsql

@@ -6,7 +6,7 @@
 -- supabase_service_role_key) where that exists. Never the one from there and the
 -- other from here: any session may set an address, and the vault's key must not be
 -- sent to it.
--- Caller: ensure_workers. Locks: none.
+-- Locks: none.
 create function pgflow._functions_endpoint(out url text, out key text)
 language plpgsql
 set search_path = ''

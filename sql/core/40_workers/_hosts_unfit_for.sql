@@ -1,7 +1,7 @@
 -- The hosts that are not gone and cannot serve a schema of that version, by what they announced at registration
 -- (info.schema: {oldest, newest}). A host that announces none is one of version 1; workers that are no hosts of this
 -- project (their info names no program's version) call what every version has, and are left out.
--- Callers: pgflowctl migrate, before it goes back and before it contracts. Locks: none.
+-- Locks: none.
 create function pgflow._hosts_unfit_for(schema_version int)
 returns table (function_name text, host text, pid text, program text, oldest numeric, newest numeric)
 language sql

@@ -1,6 +1,5 @@
 -- The one definition of a worker that is gone: stopped, or silent for 30 seconds.
 -- Neither live nor gone: deprecated or silent since a short while.
--- Callers: the rollout's waits, maintain().
 create function pgflow._is_gone(w pgflow.workers)
 returns boolean
 language sql

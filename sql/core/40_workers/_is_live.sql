@@ -1,6 +1,5 @@
 -- The one definition of a live worker: not stopped, not deprecated, heartbeat
 -- younger than 15 seconds. Working or standing by is another question (standby).
--- Callers: registration, switches, coverage, drain, workers_missing.
 create function pgflow._is_live(w pgflow.workers)
 returns boolean
 language sql

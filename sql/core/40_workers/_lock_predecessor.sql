@@ -1,7 +1,7 @@
 -- Locks the earlier row of a process that registers anew; false when that row is
 -- deprecated or missing, so that the process is superseded: a fence that was
 -- used while it was away counts for its next registration too.
--- Caller: register_worker. Locks: the worker row.
+-- Locks: the worker row.
 create function pgflow._lock_predecessor(predecessor uuid)
 returns boolean
 language plpgsql

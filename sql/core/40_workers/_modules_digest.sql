@@ -1,6 +1,5 @@
 -- One text for the modules of a host, whatever their order: sha256 of their sorted sha256
 -- sums, or build-ids where a host gives no sum. info is as for register_worker.
--- Callers: note_coverage_gap, register_worker, worker_waits_for_coverage.
 create function pgflow._modules_digest(info jsonb)
 returns text
 language sql

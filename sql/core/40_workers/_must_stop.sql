@@ -2,7 +2,7 @@
 -- (paused_at null) stops every worker of the function. The guard's pause stops a
 -- running worker only when it lacks a pair that the pause names, so that one
 -- forgotten old host cannot stop the good ones. A function without a row: no.
--- Callers: heartbeat, the claim's fence. Locks: none.
+-- Locks: none.
 create function pgflow._must_stop(worker_id uuid, function_name text)
 returns boolean
 language plpgsql

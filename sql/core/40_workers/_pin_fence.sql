@@ -8,7 +8,7 @@
 --
 -- Every claim comes here. A function that a manifest names costs one look-up, another
 -- one two more; the settings keep these plans whatever the statistics say.
--- Callers: registrations, heartbeats, claims. Locks: none.
+-- Locks: none.
 create function pgflow._pin_fence(worker pgflow.workers)
 returns text
 language plpgsql

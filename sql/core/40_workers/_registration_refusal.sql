@@ -1,7 +1,7 @@
 -- Why a working worker of this function may not register for this queue: disabled
 -- | other_queue; null: it may. Takes the function row's lock first, so that what
 -- it sees stays true until the registration commits.
--- Caller: register_worker. Locks: the function row.
+-- Locks: the function row.
 create function pgflow._registration_refusal(
   worker_id uuid, queue_name text, function_name text, predecessor uuid)
 returns text

@@ -1,5 +1,5 @@
 -- Schedules a named pg_cron job, replacing one of that name; false, with a
--- notice, where pg_cron is missing. Callers: the setup_..._cron functions.
+-- notice, where pg_cron is missing.
 create function pgflow._schedule_job(job_name text, schedule text, command text)
 returns boolean
 language plpgsql

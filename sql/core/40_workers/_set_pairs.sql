@@ -1,5 +1,5 @@
 -- Replaces the pairs of a worker whose row the caller has locked or just made.
--- Caller: register_worker. Locks: the worker's own pairs.
+-- Locks: the worker's own pairs.
 create function pgflow._set_pairs(
   worker_id uuid, supported pgflow.task_pair[], held pgflow.task_pair[])
 returns void

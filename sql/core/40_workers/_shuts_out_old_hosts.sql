@@ -1,6 +1,6 @@
 -- Whether the pins keep away every host of 0.1 that stands by for a function. None stands
 -- by: false, for the next one to come may be right.
--- Caller: worker_function_state. Locks: none.
+-- Locks: none.
 create function pgflow._shuts_out_old_hosts(function_name text)
 returns boolean
 language sql

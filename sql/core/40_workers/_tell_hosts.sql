@@ -1,6 +1,6 @@
 -- Lets the hosts of these functions ask at once what their next heartbeat would tell them: one notification a function,
 -- without payload, at commit. What is lost of it the heartbeat brings within 5 s.
--- Locks: none before commit. Callers: whatever changes the answer of heartbeat, worker_fence or offer_activation.
+-- Locks: none before commit.
 create function pgflow._tell_hosts(function_names text[])
 returns void
 language plpgsql

@@ -1,6 +1,5 @@
 -- Deletes pg_cron's log rows of ensure_workers() that are older than
 -- retention_hours. One row: how many. Zero, with a notice, without pg_cron.
--- Callers: cron, hourly.
 create function pgflow.cleanup_ensure_workers_logs(retention_hours int default 24)
 returns table (cron_deleted bigint)
 language plpgsql

@@ -3,7 +3,7 @@
 -- request was sent. It is sent by pg_net (net.http_post) where that is installed
 -- and the endpoint is known; without, nothing is sent and the debounce stays.
 -- process functions are never pinged: their supervisor starts them.
--- Callers: cron, every second. Locks: the function rows it pings, by skip locked,
+-- Locks: the function rows it pings, by skip locked,
 -- so that two at once ping once.
 create function pgflow.ensure_workers()
 returns table (function_name text, invoked boolean, request_id bigint)

@@ -4,7 +4,7 @@
 --
 -- reason, detail, stands_by_for   as worker_fence tells the host
 -- Only rows that are not stopped, not deprecated and not silent for 15 s.
--- Locks: none. Callers: operators (pgflowctl doctor, workers, rollout status), monitoring.
+-- Locks: none.
 create function pgflow.fenced_workers()
 returns table (
   worker_id uuid, function_name text, queue_name text, host text, pid text, standby boolean,

@@ -1,5 +1,5 @@
 -- Says that a worker has ended. Again: no change. Unknown: no change.
--- Callers: every worker at its end. Locks: the worker row.
+-- Locks: the worker row.
 create function pgflow.mark_worker_stopped(worker_id uuid)
 returns void
 language sql

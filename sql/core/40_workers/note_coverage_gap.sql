@@ -2,7 +2,7 @@
 -- have. True: an earlier start of the same function, queue and modules said so before, and
 -- none came through since. The host ends the first time, and stands by the next.
 -- info: as for register_worker; its modules count.
--- Callers: hosts at startup. Locks: the mark's row.
+-- Locks: the row of the gap.
 create function pgflow.note_coverage_gap(function_name text, queue_name text, info jsonb)
 returns boolean
 language plpgsql

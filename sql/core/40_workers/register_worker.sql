@@ -11,7 +11,7 @@
 -- is missing). Only 'registered' changes anything. The same id again replaces its pairs: a
 -- lost answer may be retried.
 --
--- A working registration takes away the mark of note_coverage_gap for these modules.
+-- A working registration deletes the gap that note_coverage_gap noted for these modules.
 -- A function that nobody tracked is tracked, as 'process'.
 -- Locks: the predecessor's row, this row, then the function row, whose lock makes
 -- a registration and an operator's disable never cross, nor two registrations. The pins

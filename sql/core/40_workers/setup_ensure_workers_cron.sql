@@ -1,5 +1,5 @@
 -- Schedules ensure_workers() and the hourly cleanup of its log with pg_cron.
--- Returns what was done, for people. Callers: operators.
+-- Returns what was done, for people.
 create function pgflow.setup_ensure_workers_cron(cron_interval text default '1 second')
 returns text
 language plpgsql

@@ -1,7 +1,7 @@
 -- Records a worker function at the start of one of its workers. A new one is
 -- enabled; a known one keeps enabled, pause, debounce and last_invoked_at, so
 -- that starting a worker never undoes a fence.
--- Callers: every worker at startup. Locks: the function row. Errors: 22023, no name
+-- Locks: the function row. Errors: 22023, no name
 -- or an unknown start_mode.
 create function pgflow.track_worker_function(function_name text, start_mode text default 'http')
 returns void

@@ -7,7 +7,7 @@
 -- stands_by_for  the open deployment that waits for this very code: this host is right
 --              where it is. Null: none
 -- info         as for register_worker; its modules count
--- Callers: hosts at startup and while standing by, since protocol 2. Locks: none.
+-- Locks: none.
 create function pgflow.worker_fence(
   function_name text, queue_name text, info jsonb,
   out reason text, out detail text, out stands_by_for text, out paused_at timestamptz, out pause_reason jsonb)

@@ -3,7 +3,7 @@
 -- Hosts of 0.1 ask here and cannot say what they carry. When a pin keeps every one of them
 -- that stands by for the function away, enabled is false: they would start, be refused and
 -- ask again with each heartbeat. Hosts since protocol 2 ask worker_fence.
--- Callers: hosts of 0.1 at startup and while standing by. Locks: none.
+-- 1 at startup and while standing by. Locks: none.
 create function pgflow.worker_function_state(name text)
 returns table (enabled boolean, paused_at timestamptz, pause_reason jsonb)
 language sql

@@ -1,5 +1,5 @@
 -- Whether a worker is gone (_is_gone), for operators, who may not call what is
--- internal. No row: true. Callers: pgflowctl. Locks: none.
+-- internal. No row: true. Locks: none.
 create function pgflow.worker_is_gone(worker_id uuid)
 returns boolean
 language sql

@@ -1,5 +1,5 @@
 -- Whether a worker is live (_is_live), for operators, who may not call what is
--- internal. No row: false. Callers: pgflowctl. Locks: none.
+-- internal. No row: false. Locks: none.
 create function pgflow.worker_is_live(worker_id uuid)
 returns boolean
 language sql

@@ -1,7 +1,7 @@
 -- Whether a worker stands by because its queue needs steps that its modules do not have:
 -- it is not ready, and goes on by itself once the coverage holds. A worker whose function
 -- is disabled, or its code given away by a manifest, stands by for that. No row: false.
--- Callers: pgflowctl. Locks: none.
+-- Locks: none.
 create function pgflow.worker_waits_for_coverage(worker_id uuid)
 returns boolean
 language sql

@@ -1,6 +1,6 @@
 -- Enabled process functions without a live working worker: what a supervisor
 -- should have running and has not. last_heartbeat_at: of its latest row, if any.
--- Callers: operators, monitoring. Locks: none.
+-- Locks: none.
 create function pgflow.workers_missing()
 returns table (function_name text, last_heartbeat_at timestamptz)
 language sql

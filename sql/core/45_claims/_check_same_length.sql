@@ -1,5 +1,5 @@
 -- Refuses parallel arrays of different length, naming the function and lengths.
--- Callers: the functions that take results or releases. Locks: none. Errors: 22023.
+-- Locks: none. Errors: 22023.
 create function pgflow._check_same_length(
   function_name text, run_ids uuid[], step_slugs text[], task_indexes int[], claim_nos int[])
 returns void

@@ -3,7 +3,7 @@
 -- a single unsupported message in it, lets the guard give everything back.
 --
 -- bump, rest_at, check_reads: see _set_visibility and _guard_batch
--- Callers: claim_tasks, read_and_claim_tasks. Locks: task rows by skip locked.
+-- Locks: task rows by skip locked.
 create function pgflow._claim_batch(
   queue_name text, batch pgflow._message_batch, worker_id uuid, supported pgflow.task_pair[],
   held pgflow.task_pair[], bump int, rest_at timestamptz, check_reads boolean)

@@ -11,7 +11,7 @@
 -- message id) decides; a body that says otherwise is only reported.
 -- The laterals with limit 1 are what keeps the plan one index lookup a message:
 -- without them a plan made on small tables joins whole tables, and is kept.
--- Callers: the claims. Locks: none.
+-- Locks: none.
 create function pgflow._classify_messages(
   queue_name text, batch pgflow._message_batch, locked_ids bigint[],
   supported pgflow.task_pair[], held pgflow.task_pair[])

@@ -1,7 +1,7 @@
 -- Deletes messages by (queue, id), archived and live, whichever is there.
 -- Parallel arrays; queues that are gone are passed over.
 -- It says by a setting that what it takes is not lost (_note_lost_messages).
--- Callers: prune_data_older_than. Locks: the message rows.
+-- Locks: the message rows.
 create function pgflow._delete_messages(queue_names text[], message_ids bigint[])
 returns void
 language plpgsql

@@ -1,6 +1,6 @@
--- When the next message of a queue is visible, as _next_due says it, looked for from the session's mark upward; and
+-- When the next message of a queue is visible, as _next_due says it, looked for from the session's low-water mark upward; and
 -- from where on messages are alive.
--- Callers: read_and_claim_tasks, warm_up. Locks: none. Errors: 42P01, no such queue.
+-- Locks: none. Errors: 42P01, no such queue.
 create function pgflow._due_from_low_water(
   queue_name text, moment timestamptz, out next_due timestamptz, out lowest timestamptz)
 language plpgsql

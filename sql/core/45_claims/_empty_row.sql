@@ -1,6 +1,6 @@
 -- The one row of a claim that found nothing to take: due_in_ms until the next
 -- message is visible, at least 1; null when none is waiting, and when the next one
--- is put off for ever ('infinity', by hand). Callers: the claims.
+-- is put off for ever ('infinity', by hand).
 create function pgflow._empty_row(queue_name text, next_due timestamptz)
 returns pgflow.claim_row
 language plpgsql

@@ -1,6 +1,6 @@
 -- Recovery, on the side: started tasks past their deadline whose run or step has ended go, at most at_most of them a
 -- round, so that no later round reads them again. Returns their number.
--- Locks: the task rows by skip locked, then their messages. Caller: requeue_stalled_tasks.
+-- Locks: the task rows by skip locked, then their messages.
 create function pgflow._end_stray_tasks(at_most int)
 returns int
 language plpgsql

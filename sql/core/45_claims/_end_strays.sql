@@ -2,7 +2,7 @@
 -- data that came from elsewhere, or was changed by hand, may have thousands.
 -- They become 'skipped' where their step is, else 'cancelled'; their messages are archived. Returns their number; tasks
 -- that go on are passed over. Parallel arrays of task keys, which the caller has locked.
--- Locks: the messages. Callers: _end_stray_tasks, _resend_tasks.
+-- Locks: the messages.
 create function pgflow._end_strays(run_ids uuid[], step_slugs text[], task_indexes int[])
 returns int
 language plpgsql

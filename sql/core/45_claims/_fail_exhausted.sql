@@ -5,7 +5,7 @@
 -- Every exhausted run is a candidate, so that one which raises each round cannot
 -- keep the others out; at_most bounds the tasks handled. Returns their number.
 -- Locks: the run (skip locked), then what _fail_stalled takes, which looks again
--- under its locks. Caller: requeue_stalled_tasks.
+-- under its locks.
 create function pgflow._fail_exhausted(at_most int)
 returns int
 language plpgsql

@@ -3,7 +3,6 @@
 -- not_in_manifest (the last two are _pin_fence's; a host of 0.1 is told must_stop instead,
 -- whereupon it stands by).
 -- worker: the row as the caller read or locked it; all null when there is none.
--- Callers: claim_tasks, read_and_claim_tasks, before and after they lock the row.
 -- Locks: none.
 create function pgflow._fence_reason(worker pgflow.workers, queue_name text)
 returns text

@@ -1,4 +1,4 @@
--- The one row of a claim that the fence refused. Callers: the claims.
+-- The one row of a claim that the fence refused.
 create function pgflow._fenced_row(queue_name text, reason text)
 returns pgflow.claim_row
 language plpgsql

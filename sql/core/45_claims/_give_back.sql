@@ -2,7 +2,7 @@
 -- number moved on so that a late result of it is fenced off, the message visible
 -- after delay seconds. handler_started[i]: counts a release of a started handler.
 -- Parallel arrays of task keys, all locked and seen as started by the caller.
--- Callers: release_tasks, release_tasks_except. Locks: the message rows.
+-- Locks: the message rows.
 create function pgflow._give_back(
   run_ids uuid[], step_slugs text[], task_indexes int[], handler_started boolean[], delay int)
 returns void

@@ -5,7 +5,7 @@
 --             completed dependencies; map step: the task's element
 -- flow_input  for root single steps and for steps that want it, on the first row
 --             of each run only (every_row: on every one)
--- Callers: _safe_item_rows. Locks: none. Errors: 54000, an input beyond jsonb's size.
+-- Locks: none. Errors: 54000, an input beyond jsonb's size.
 create function pgflow._item_rows(queue_name text, items pgflow._claim_item[], every_row boolean)
 returns pgflow.claim_row[]
 language plpgsql

@@ -2,7 +2,7 @@
 -- keep their place in an index until a vacuum; without the mark, whoever asks for the first one passes all of them.
 -- '-infinity' where nothing is remembered, or no longer (_move_low_water).
 -- name: of the setting that keeps it (_low_water_name). moment: the time now.
--- Callers: _due_from_low_water, recovery. Locks: none.
+-- Locks: none.
 create function pgflow._low_water(name text, moment timestamptz)
 returns timestamptz
 language plpgsql

@@ -1,5 +1,5 @@
--- The setting that keeps a session's mark (_mark). Names of settings have fewer letters than names of queues.
--- subject: what index of which queue. Callers: the claims, recovery.
+-- The setting that keeps a session's low-water mark (_low_water). Names of settings have fewer letters than names of queues.
+-- subject: what index of which queue.
 create function pgflow._low_water_name(subject text)
 returns text
 language plpgsql

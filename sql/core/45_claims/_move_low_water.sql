@@ -1,4 +1,4 @@
--- Moves a session's mark (_mark) after a look from it upward, and returns where it is then.
+-- Moves a session's low-water mark (_low_water) after a look from it upward, and returns where it is then.
 --
 -- moment           the time before the look
 -- seen             a snapshot from before the look
@@ -12,7 +12,7 @@
 -- The time noted is that of the transaction's start, because age() keeps its first answer to the end of the
 -- transaction; in one that has an id itself, age() tells that one, and the mark stays.
 -- A mark is a setting of the session: no row and no transaction id is taken; a rollback moves it back.
--- Callers: _due_from_low_water, recovery. Locks: none.
+-- Locks: none.
 create function pgflow._move_low_water(
   name text, moment timestamptz, seen pg_snapshot, due timestamptz, life interval, idle_life interval)
 returns timestamptz

@@ -2,7 +2,7 @@
 -- there is work. One probe of the index on vt, so a million delayed messages cost
 -- nothing. after: only messages due then or later.
 -- Takes no lock and no transaction id.
--- Callers: the claims. Errors: 42P01, no such queue.
+-- Errors: 42P01, no such queue.
 create function pgflow._next_due(queue_name text, after timestamptz default '-infinity')
 returns timestamptz
 language plpgsql

@@ -3,7 +3,7 @@
 -- [{flowSlug, stepSlug}], workerId, info}. A function that is disabled already
 -- keeps the word of whoever did it; one without a row gets a paused one, so that
 -- a restarted host stands by in any case.
--- Caller: _guard_batch. Locks: the function row.
+-- Locks: the function row.
 create function pgflow._pause_function(
   queue_name text, items pgflow._claim_item[], worker_id uuid)
 returns void

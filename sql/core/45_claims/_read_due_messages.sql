@@ -3,9 +3,9 @@
 -- of all of them once it knows their outcomes, in one update instead of two.
 -- Own SQL instead of pgmq.read, which cannot use the index on vt: its time
 -- argument is volatile, so it walks over every delayed message.
--- lowest: nothing before it is alive (_mark); the bounds are subqueries, so that
+-- lowest: nothing before it is alive (_low_water); the bounds are subqueries, so that
 -- the planner does not look up both ends of the index to judge them.
--- Locks: the message rows, by skip locked. Caller: read_and_claim_tasks.
+-- Locks: the message rows, by skip locked.
 create function pgflow._read_due_messages(queue_name text, qty int, lowest timestamptz)
 returns pgflow._message_batch
 language plpgsql

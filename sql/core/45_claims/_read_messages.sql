@@ -1,4 +1,4 @@
--- _read_due_messages for who remembers nothing of the queue. Locks: as there. Callers: none in this version.
+-- _read_due_messages for who remembers nothing of the queue. Locks: as there.
 create function pgflow._read_messages(queue_name text, qty int)
 returns pgflow._message_batch
 language plpgsql

@@ -1,4 +1,4 @@
--- The pairs that a worker registered. Callers: the claim. Locks: none.
+-- The pairs that a worker registered. Locks: none.
 create function pgflow._registered_pairs(worker_id uuid)
 returns pgflow.task_pair[]
 language plpgsql

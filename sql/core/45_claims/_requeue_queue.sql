@@ -3,7 +3,7 @@
 -- on, so a late result of the lost attempt is fenced off; the attempt stays counted.
 -- Returns the number requeued.
 -- Locks: the task rows by skip locked (a locked one is being finished or claimed),
--- then their messages. Caller: requeue_stalled_tasks.
+-- then their messages.
 create function pgflow._requeue_queue(queue_name text, at_most int)
 returns int
 language plpgsql

@@ -3,7 +3,7 @@
 -- when that raises, or holds something huge, item by item.
 -- Limit of input and flow_input together as text: 256 MiB, so that a row stays
 -- far below the protocol's 1 GiB whatever escapes it needs.
--- Callers: the claims. Locks: none.
+-- Locks: none.
 create function pgflow._safe_item_rows(queue_name text, items pgflow._claim_item[], every_row boolean)
 returns setof pgflow.claim_row
 language plpgsql

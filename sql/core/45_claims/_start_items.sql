@@ -4,7 +4,7 @@
 -- The key is compared by `= any (array[...])` here and in its neighbours: a plain
 -- equality may be joined by scanning the task table in index order, which a plan
 -- made while the table was small would do, and keep.
--- Callers: the claims. Locks: none; the tasks are locked by this transaction.
+-- Locks: none; the tasks are locked by this transaction.
 create function pgflow._start_items(items pgflow._claim_item[], worker_id uuid, exact boolean)
 returns void
 language plpgsql

@@ -1,7 +1,7 @@
 -- The first statement of a claim whose caller has read the messages before:
 -- takes the rows of the messages given. One that another session has locked
 -- comes with present = false, one that is gone with null.
--- Locks: the message rows, by skip locked. Callers: claim_tasks, start_tasks.
+-- Locks: the message rows, by skip locked.
 create function pgflow._take_messages(queue_name text, message_ids bigint[])
 returns pgflow._message_batch
 language plpgsql

@@ -9,7 +9,7 @@
 -- Asking again is harmless. end_idle, or the end of the session, ends it. Not behind a transaction pooler: the
 -- locks belong to the session.
 -- Locks, all of them tries: S in share mode until end_idle or the end of the session; T exclusively, for an instant, let go of in the same
--- expression, so that a cancel leaves nothing behind. Callers: hosts.
+-- expression, so that a cancel leaves nothing behind.
 create function pgflow.begin_idle(queue_name text, insist boolean default true)
 returns text
 language plpgsql

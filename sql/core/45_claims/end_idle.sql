@@ -1,6 +1,6 @@
 -- Ends what begin_idle began: the host is awake and polls, and nobody needs to notify it. Lets go of every advisory lock of the
 -- session: what a cancelled begin_idle may have left is not known, and a session that listens for a host has no others.
--- Locks: none. Callers: hosts.
+-- Locks: none.
 create function pgflow.end_idle()
 returns void
 language plpgsql

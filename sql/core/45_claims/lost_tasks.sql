@@ -2,7 +2,7 @@
 -- and the time the first of them was queued. Maintenance sends them anew, so what stays here longer than a round of it
 -- (15 s) waits for a host, or for a lock. It compares every queued task with its queue; for people, not for programs.
 -- A queue that is gone is passed over: doctor names it itself.
--- Locks: none. Callers: operators (pgflowctl doctor).
+-- Locks: none.
 create function pgflow.lost_tasks()
 returns table (queue_name text, tasks bigint, oldest_queued_at timestamptz)
 language plpgsql

@@ -5,7 +5,7 @@
 -- nobody else, and so does one whose message is not to be had within 2 s. It never
 -- looks at what the caller can run. Tasks whose run or step has ended are ended, too.
 -- Returns the number of tasks requeued.
--- Callers: maintain, the cron job of existing installations. Locks: runs and
+-- Locks: runs and
 -- tasks by skip locked, then messages.
 create function pgflow.requeue_stalled_tasks()
 returns int

@@ -1,5 +1,5 @@
 -- Schedules requeue_stalled_tasks() with pg_cron, for installations whose workers
--- do not call maintain(). Returns what was done, for people. Callers: operators.
+-- do not call maintain(). Returns what was done, for people.
 create function pgflow.setup_requeue_stalled_tasks_cron(cron_interval text default '15 seconds')
 returns text
 language plpgsql

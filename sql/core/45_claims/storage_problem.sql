@@ -1,6 +1,6 @@
 -- Why nothing can be written here; null: it can. It writes a megabyte to a table of its own and takes it back, because
 -- a full volume lets many small changes pass that fit into pages there are, and no claim that needs another.
--- Locks: none that others would wait for. Callers: operators (pgflowctl doctor).
+-- Locks: none that others would wait for.
 create function pgflow.storage_problem()
 returns text
 language plpgsql

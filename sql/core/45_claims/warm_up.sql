@@ -4,7 +4,7 @@
 --
 -- The settings are those of finish_tasks, by which the plans of the results are made; functions of the claim have
 -- their own.
--- Locks: none. Callers: hosts, on each connection for work, before the first claim.
+-- Locks: none.
 create function pgflow.warm_up(queue_name text)
 returns void
 language plpgsql

@@ -5,7 +5,6 @@
 -- of a flow in service is looked up by (queue, flow), and the pairs of queued tasks
 -- by hopping through their index from pair to pair, not task by task.
 -- The settings keep these plans whatever the statistics say.
--- Callers: queue_coverage, missing_coverage.
 create function pgflow._coverage_needs(queue_name text)
 returns table (flow_slug text, step_slug text, reason text)
 language sql

@@ -2,7 +2,6 @@
 -- there is: a drain verdict trusts neither runs nor routes. Queued ones are looked
 -- up by (queue, flow), started ones in the short list of all that are started; the
 -- settings keep these plans whatever the statistics say.
--- Callers: drain_status, _drain_blockers.
 create function pgflow._live_tasks(flow_slug text)
 returns table (queue_name text, status text, tasks bigint)
 language sql

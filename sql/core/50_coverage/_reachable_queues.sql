@@ -1,5 +1,4 @@
 -- The queues where started runs of a flow may still send a task or have one, sorted.
--- Callers: drain_status.
 create function pgflow._reachable_queues(flow_slug text)
 returns text[]
 language sql

@@ -8,7 +8,6 @@
 --                    recomputed here and once more inside retire_flow
 -- blockers           why not, as readable lines
 -- Locks: none. Errors: 42704 unknown flow: unknown is never "nothing left".
--- Callers: operators (pgflowctl drain), hosts.
 create function pgflow.drain_status(flow_slug text)
 returns table (
   alias text,

@@ -2,7 +2,6 @@
 -- left. Runs of an active version are not counted (null): there may be any number, and
 -- nobody waits for their end. A slug that is not compiled has no row.
 -- Locks: none. Reads the started runs of the versions that drain.
--- Callers: hosts (metrics), operators.
 create function pgflow.draining_runs(flow_slugs text[])
 returns table (flow_slug text, is_active boolean, started_runs bigint)
 language sql

@@ -4,7 +4,7 @@
 --
 -- Bounded: failures are looked for in the 1000 runs started last, at most 20 are given;
 -- at most 100 workers. Counting reads every live task of the versions given.
--- Locks: none. Callers: hosts (status page), operators.
+-- Locks: none.
 create function pgflow.host_status(queue text, flow_slugs text[])
 returns jsonb
 language sql

@@ -2,7 +2,6 @@
 -- counts[i] is what stands behind reasons[i]: 1 for active, the started runs that
 -- may still reach the step for draining, tasks for executable and recoverable.
 -- Locks: none. Counting reads what it counts, of missing pairs only.
--- Callers: hosts at startup, operators.
 create function pgflow.missing_coverage(queue_name text, supported pgflow.task_pair[])
 returns table (flow_slug text, step_slug text, reasons text[], counts bigint[])
 language sql

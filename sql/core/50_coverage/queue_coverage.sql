@@ -5,7 +5,6 @@
 -- recoverable   a started task of it is on this queue
 -- Whatever the queue name's spelling; a queue that is not known has no pairs.
 -- Locks: none.
--- Callers: missing_coverage, operators.
 create function pgflow.queue_coverage(queue_name text)
 returns table (flow_slug text, step_slug text, reasons text[])
 language sql

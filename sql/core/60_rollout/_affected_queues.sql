@@ -2,7 +2,6 @@
 -- its scope is "handler", every queue of the flows whose code a replace changes:
 -- shared code or a contract is imported by all their workers.
 -- A flow that is not compiled yet has no queues and no consumers.
--- Callers: _left_out_functions.
 create function pgflow._affected_queues(manifest jsonb)
 returns table (queue_name text)
 language sql

@@ -1,6 +1,6 @@
 -- What an applied manifest declares and is not so now, as readable lines: final states that
 -- somebody changed, and pins that are not in force.
--- Caller: _service_waits. Locks: none.
+-- Locks: none.
 create function pgflow._apply_waits(loaded pgflow.deployment_manifest)
 returns setof text
 language sql

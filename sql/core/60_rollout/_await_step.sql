@@ -2,7 +2,6 @@
 -- turn. Raises, with what they wait for, while an earlier step is not done, or nobody goes
 -- on with the deployment; of a superseded one every step is done.
 -- Locks: none. Errors: 42704 unknown deployment; 55000.
--- Callers: the rollout_... steps.
 create function pgflow._await_step(deployment text, step_name text)
 returns boolean
 language plpgsql

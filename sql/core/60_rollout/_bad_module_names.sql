@@ -2,7 +2,6 @@
 -- bytes in hexadecimal digits, at most 64 of them. A file name, a sum with its algorithm
 -- before it or one that was cut short matches no process ever. What http functions say
 -- of themselves is theirs.
--- Callers: _manifest_problems.
 create function pgflow._bad_module_names(entry jsonb)
 returns setof text
 language sql

@@ -1,6 +1,5 @@
 -- Whether a worker row carries exactly these modules, each named by build-id or
 -- sha256 in lower case. carried is info -> 'modules'; what is no list carries nothing.
--- Callers: _workers_of_other_code, manifest_workers.
 create function pgflow._carries_exactly(carried jsonb, modules text[])
 returns boolean
 language sql

@@ -2,7 +2,6 @@
 -- code is not to serve: names and module_sets in parallel. Where no sets are given, rows
 -- from before a moment. How many. Rows of the right code stay.
 -- Locks: an advisory lock, then the worker rows, by id; as deprecate_workers, which says why.
--- Callers: rollout_deprecate, abort_manifest.
 create function pgflow._deprecate_other_code(names text[], module_sets jsonb[], moment timestamptz)
 returns int
 language plpgsql

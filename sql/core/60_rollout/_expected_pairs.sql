@@ -3,7 +3,6 @@
 -- the steps of the flow that is about to take new starts: the one that the entry
 -- names, or the owner of the private queue. On a shared queue the newest version of
 -- each alias is expected too when a worker of the manifest carries it.
--- Callers: manifest_coverage.
 create function pgflow._expected_pairs(deployment text)
 returns table (queue_name text, flow_slug text, step_slug text)
 language sql

@@ -1,6 +1,5 @@
 -- The first stage of the way back of an applied deployment: its functions are disabled,
 -- what a guard paused excepted, and the earlier pins count again. Returns what was done.
--- Caller: abort_manifest, which holds the function rows.
 create function pgflow._fence_back(loaded pgflow.deployment_manifest)
 returns text[]
 language plpgsql

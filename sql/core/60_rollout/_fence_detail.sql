@@ -1,5 +1,5 @@
 -- What explains a fence to the reader of a host's log: one line, or null.
--- Callers: worker_fence, pgflowctl doctor by way of fenced_workers. Locks: none.
+-- Locks: none.
 create function pgflow._fence_detail(reason text, worker pgflow.workers, stands_by_for text)
 returns text
 language plpgsql

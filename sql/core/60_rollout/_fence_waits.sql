@@ -4,7 +4,6 @@
 -- here waits any more, until it is fenced once more.
 --
 -- 2 fence, 3 deprecate, 4 wait, 5 deploy, 6 apply
--- Callers: rollout_progress.
 create function pgflow._fence_waits(loaded pgflow.deployment_manifest)
 returns table (step int, line text)
 language sql

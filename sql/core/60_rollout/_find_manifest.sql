@@ -1,5 +1,4 @@
 -- The manifest of a deployment, unlocked. Errors: 42704 unknown.
--- Callers: those that only look at a rollout.
 create function pgflow._find_manifest(deployment text)
 returns pgflow.deployment_manifest
 language plpgsql

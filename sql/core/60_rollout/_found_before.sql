@@ -2,7 +2,7 @@
 -- pausedAt, pauseReason, moduleSets}], aliases: {alias: active flow}}. moduleSets are those
 -- of the workers that work now, each once: without an earlier pin they say what the old
 -- code is.
--- Caller: fence_manifest. Locks: none.
+-- Locks: none.
 create function pgflow._found_before(loaded pgflow.deployment_manifest, moment timestamptz)
 returns jsonb
 language sql

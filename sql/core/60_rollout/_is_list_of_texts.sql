@@ -1,5 +1,4 @@
 -- Whether a JSON value is an array of non-empty texts; absent and null count as empty.
--- Callers: _manifest_problems.
 create function pgflow._is_list_of_texts(list jsonb)
 returns boolean
 language sql

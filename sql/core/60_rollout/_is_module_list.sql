@@ -1,6 +1,5 @@
 -- Whether a JSON value can be the modules of an entry: a list of texts, or a list of such
 -- lists, none of them empty; absent and null count as an empty list.
--- Callers: _manifest_problems.
 create function pgflow._is_module_list(modules jsonb)
 returns boolean
 language sql

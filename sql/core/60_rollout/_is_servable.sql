@@ -1,6 +1,5 @@
 -- Whether the flow or the queue that serves names could exist: a valid slug, or a valid
 -- queue name (as _canonical_queue, which raises). serves has passed _serves_one_thing.
--- Callers: _manifest_problems.
 create function pgflow._is_servable(serves jsonb)
 returns boolean
 language sql

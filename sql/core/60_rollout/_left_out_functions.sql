@@ -2,7 +2,6 @@
 -- readable lines. A function consumes the queue of its worker rows while it is
 -- enabled (its supervisor may start it again), or while one of them is live and
 -- working.
--- Callers: load_manifest, apply_manifest.
 create function pgflow._left_out_functions(manifest jsonb)
 returns setof text
 language sql

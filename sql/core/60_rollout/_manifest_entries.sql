@@ -1,7 +1,6 @@
 -- The entries of a manifest as rows, defaults filled in; exactly one of flow_slug
 -- and queue_name (canonical) is set. The manifest has passed _manifest_problems.
 -- modules: all that the entry names, of whatever set; _manifest_pins has the sets.
--- Callers: load_manifest, fence_manifest, apply_manifest and their tests.
 create function pgflow._manifest_entries(manifest jsonb)
 returns table (
   function_name text,

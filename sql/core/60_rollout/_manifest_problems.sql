@@ -2,7 +2,6 @@
 -- final states that contradict their action. A field that nobody knows is a slip of
 -- one that would else be missing without a word. Nothing else reads a manifest before
 -- this is empty.
--- Callers: load_manifest.
 create function pgflow._manifest_problems(manifest jsonb)
 returns setof text
 language sql

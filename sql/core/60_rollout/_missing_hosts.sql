@@ -1,7 +1,6 @@
 -- Process functions of a manifest that are replaced or added, end enabled, and have no live
 -- worker with the modules that the manifest gives (an add without modules: with any), as
 -- readable lines: nobody would serve after the apply.
--- Callers: apply_manifest, rollout_progress.
 create function pgflow._missing_hosts(loaded pgflow.deployment_manifest)
 returns setof text
 language sql

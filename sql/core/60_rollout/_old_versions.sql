@@ -1,7 +1,6 @@
 -- The flows in service that a rollout leaves behind: those with a step on a queue of
 -- the manifest that are older than the active version of their alias, and those that
 -- an entry which drains or retires names.
--- Callers: _service_waits.
 create function pgflow._old_versions(loaded pgflow.deployment_manifest)
 returns table (flow_slug text)
 language sql

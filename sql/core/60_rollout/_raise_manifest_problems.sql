@@ -1,5 +1,4 @@
 -- Raises 55000 with all the reasons why a manifest is refused; none: returns.
--- Callers: load_manifest, apply_manifest.
 create function pgflow._raise_manifest_problems(deployment text, problems text[], remedy text)
 returns void
 language plpgsql

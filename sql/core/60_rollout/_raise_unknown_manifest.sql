@@ -1,5 +1,4 @@
 -- Raises 42704 for a deployment that has no manifest.
--- Callers: _find_manifest, _require_manifest.
 create function pgflow._raise_unknown_manifest(deployment text)
 returns void
 language plpgsql

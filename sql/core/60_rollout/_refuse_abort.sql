@@ -1,5 +1,4 @@
 -- Raises why a deployment cannot be taken back; none: returns. Errors: 55000.
--- Caller: abort_manifest.
 create function pgflow._refuse_abort(loaded pgflow.deployment_manifest)
 returns void
 language plpgsql

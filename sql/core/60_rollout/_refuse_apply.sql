@@ -1,5 +1,5 @@
 -- Raises why the final states of a manifest may not be set now; none: returns.
--- Caller: apply_manifest, which holds the function rows. Locks: none. Errors: 55000.
+-- Locks: none. Errors: 55000.
 create function pgflow._refuse_apply(loaded pgflow.deployment_manifest, without_hosts boolean)
 returns void
 language plpgsql

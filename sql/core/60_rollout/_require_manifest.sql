@@ -1,5 +1,4 @@
 -- Locks and returns the manifest of a deployment. Errors: 42704 unknown.
--- Callers: fence_manifest, apply_manifest.
 create function pgflow._require_manifest(deployment text)
 returns pgflow.deployment_manifest
 language plpgsql

@@ -1,5 +1,5 @@
 -- Puts the pins back that counted before a deployment (_way_back).
--- Caller: abort_manifest, which holds the function rows. Locks: none.
+-- Locks: none.
 create function pgflow._restore_pins(loaded pgflow.deployment_manifest)
 returns void
 language plpgsql

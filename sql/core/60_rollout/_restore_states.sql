@@ -1,7 +1,7 @@
 -- Gives the functions of a deployment the states that its fence found. A pause that the
 -- guard wrote since stays, and so does one that the fence found. Returns what an operator
 -- should know, as readable lines.
--- Caller: abort_manifest, which holds the function rows. Locks: none.
+-- Locks: none.
 create function pgflow._restore_states(loaded pgflow.deployment_manifest)
 returns text[]
 language plpgsql

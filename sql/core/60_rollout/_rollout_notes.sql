@@ -1,6 +1,6 @@
 -- What an operator should know and nothing waits for, as (step, line): rows of other code
 -- that stand by, hosts that no manifest names, functions that later deployments took over.
--- Caller: rollout_progress. Locks: none.
+-- Locks: none.
 create function pgflow._rollout_notes(loaded pgflow.deployment_manifest)
 returns table (step int, line text)
 language sql

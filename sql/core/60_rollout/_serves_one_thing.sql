@@ -1,5 +1,4 @@
 -- Whether the serves of a manifest entry names exactly one flow or one queue.
--- Callers: _manifest_problems.
 create function pgflow._serves_one_thing(serves jsonb)
 returns boolean
 language sql

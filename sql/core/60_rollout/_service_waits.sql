@@ -3,7 +3,6 @@
 -- final states and pins in force, nobody of other code at work, live workers.
 --
 -- 6 apply, 7 confirm, 8 switch, 9 drain, 10 retire
--- Callers: rollout_progress.
 create function pgflow._service_waits(loaded pgflow.deployment_manifest)
 returns table (step int, line text)
 language sql

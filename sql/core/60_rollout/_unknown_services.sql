@@ -2,7 +2,6 @@
 -- readable lines: an alias or a typing error there would leave consumers out of the
 -- affected set without a word. What is added may come before its flow and queue, what
 -- is retired after them.
--- Callers: load_manifest, manifest_problems.
 create function pgflow._unknown_services(manifest jsonb)
 returns setof text
 language sql

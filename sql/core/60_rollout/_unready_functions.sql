@@ -2,7 +2,6 @@
 -- lines: never inserted, replaced without a fence, in a deployment that began after
 -- this one and replaces them or ends them otherwise (its fence would be lifted, or its
 -- end undone), or paused by a guard after the fence.
--- Callers: apply_manifest, rollout_status.
 create function pgflow._unready_functions(loaded pgflow.deployment_manifest)
 returns setof text
 language sql

@@ -2,7 +2,6 @@
 -- disabled, as readable lines: pairs that a queue of theirs must be served for, while
 -- no other function that ends enabled serves the queue. A plain flow that is active
 -- under its own name and has no work is no reason: it is retired after its workers.
--- Callers: apply_manifest, rollout_status.
 create function pgflow._work_left_behind(manifest jsonb)
 returns setof text
 language sql

@@ -1,6 +1,5 @@
 -- Workers of other code than a manifest gives that are at work, as readable lines
 -- (_code_rows): while there are such, its final states are not set, and it is not done.
--- Callers: apply_manifest, rollout_progress.
 create function pgflow._workers_of_other_code(loaded pgflow.deployment_manifest)
 returns setof text
 language sql

@@ -1,7 +1,7 @@
 -- Makes what a manifest says of its functions count from now on: one row an entry, in
 -- place of what an earlier manifest said. A keep-draining that names no modules keeps the
 -- pin that is in force.
--- Callers: apply_manifest. Locks: none; the caller holds the function rows.
+-- Locks: none; the caller holds the function rows.
 create function pgflow._write_pins(loaded pgflow.deployment_manifest)
 returns void
 language plpgsql

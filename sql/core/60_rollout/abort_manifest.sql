@@ -15,7 +15,6 @@
 -- lines           what was done, for people
 -- Locks: the manifest's row, then function rows by name; then worker rows by id.
 -- Errors: 42704 unknown deployment; 55000 refused, or it waits.
--- Callers: operators (pgflowctl rollout abort).
 create function pgflow.abort_manifest(
   deployment text, without_hosts boolean default false,
   out stage text, out is_done boolean, out lines text[])

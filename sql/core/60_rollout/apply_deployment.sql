@@ -12,7 +12,6 @@
 -- work without a worker. Rows of other code that stand by are a warning: the pin keeps them.
 -- Locks: the manifest's row, then function rows by name; the tests come after that.
 -- Errors: 42704 unknown deployment; 55000 refused.
--- Callers: operators (pgflowctl rollout).
 create function pgflow.apply_deployment(deployment text, without_hosts boolean default false)
 returns table (function_name text, enabled boolean)
 language plpgsql

@@ -1,6 +1,5 @@
 -- apply_deployment in the form of 0.1: with hosts.
 -- Locks and errors: those of apply_deployment.
--- Callers: operators.
 create function pgflow.apply_manifest(deployment text)
 returns table (function_name text, enabled boolean)
 language plpgsql

@@ -2,7 +2,6 @@
 -- else changes. A closed one is returned as it is.
 -- Locks: the manifest's row.
 -- Errors: 42704 unknown deployment; 55000 its fence holds functions, or it is on its way back.
--- Callers: operators (pgflowctl rollout close).
 create function pgflow.close_manifest(deployment text, out closed text, out closed_at timestamptz, out closed_by text)
 language plpgsql
 set search_path = ''

@@ -8,7 +8,6 @@
 --         begins once more, and takes out of service what it put there
 -- Locks: the manifest's row, then function rows by name.
 -- Errors: 42704 unknown deployment; 55000 its final states are set, or it is closed.
--- Callers: operators (pgflowctl rollout).
 create function pgflow.fence_deployment(
   deployment text, force boolean default false,
   out fenced text, out loaded_at timestamptz, out fenced_at timestamptz, out applied_at timestamptz)

@@ -1,6 +1,5 @@
 -- fence_deployment in the form of 0.1: without force.
 -- Locks and errors: those of fence_deployment.
--- Callers: operators.
 create function pgflow.fence_manifest(deployment text)
 returns pgflow.deployment_manifest
 language plpgsql

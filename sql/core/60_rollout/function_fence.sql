@@ -1,5 +1,5 @@
 -- The open deployment whose fence holds a function (_open_fence), for operators, who may
--- not call what is internal. Null: none. Callers: pgflowctl. Locks: none.
+-- not call what is internal. Null: none. Locks: none.
 create function pgflow.function_fence(function_name text)
 returns text
 language sql

@@ -5,7 +5,6 @@
 -- Locks: the manifest's row.
 -- Errors: 22023 not valid; 55000 a consumer of an affected queue is left out, a
 --         replaced or kept function serves what does not exist, or the deployment has begun.
--- Callers: operators (pgflowctl rollout).
 create function pgflow.load_manifest(manifest jsonb)
 returns pgflow.deployment_manifest
 language plpgsql

@@ -9,7 +9,6 @@
 -- that does not exist has no queues, and its entry answers as one row without queue.
 -- What a later deployment has taken over is that one's to cover.
 -- Locks: none. Errors: 42704 unknown deployment.
--- Callers: operators, rollout_status.
 create function pgflow.manifest_coverage(deployment text)
 returns table (queue_name text, live_workers bigint, oldest_heartbeat interval, covered boolean, gaps text[])
 language sql

@@ -1,7 +1,6 @@
 -- The entries of a loaded manifest, in its order: what the guide's statements are
 -- driven by. modules are in lower case; exactly one of flow_slug and queue_name is set.
 -- Locks: none. Errors: 42704 unknown deployment.
--- Callers: operators, the other functions that look at a rollout.
 create function pgflow.manifest_entries(deployment text)
 returns table (
   function_name text,

@@ -1,6 +1,6 @@
 -- Why load_manifest would refuse a manifest, as readable lines; none: it would load
 -- it. Nothing is written.
--- Locks: none. Callers: operators (pgflowctl rollout check).
+-- Locks: none.
 create function pgflow.manifest_problems(manifest jsonb)
 returns setof text
 language plpgsql

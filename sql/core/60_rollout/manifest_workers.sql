@@ -9,7 +9,6 @@
 -- right_modules    it carries exactly one of the module sets of its entry; null: the entry names none
 -- host, pid, modules [{flow, file, buildId, sha256}]: where to find that process
 -- Locks: none. Errors: 42704 unknown deployment.
--- Callers: operators, rollout_status.
 create function pgflow.manifest_workers(deployment text)
 returns table (
   function_name text,

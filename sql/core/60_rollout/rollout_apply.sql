@@ -2,7 +2,6 @@
 -- functions. Raises when it was applied and is not in force any more: somebody lifted a
 -- pin, or changed a final state.
 -- Locks and errors: those of apply_deployment.
--- Callers: operators (the guide).
 create function pgflow.rollout_apply(deployment text)
 returns table (function_name text, enabled boolean)
 language plpgsql

@@ -1,7 +1,6 @@
 -- Step 7 of a rollout: raises until every queue of it is served by live workers with the
 -- modules of the manifest; then manifest_coverage.
 -- Locks: none. Errors: 42704 unknown deployment; 55000 with the gaps.
--- Callers: operators (the guide).
 create function pgflow.rollout_coverage(deployment text)
 returns table (queue_name text, live_workers bigint, oldest_heartbeat interval, covered boolean, gaps text[])
 language plpgsql

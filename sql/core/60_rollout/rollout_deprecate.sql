@@ -2,7 +2,6 @@
 -- those of other code that stand by, in a transaction of its own; how many. Hosts that
 -- stand by with the modules of the manifest stay, however often this is run.
 -- Errors: 42704 unknown deployment; 55000 the fence comes first.
--- Callers: operators (the guide).
 create function pgflow.rollout_deprecate(deployment text)
 returns int
 language plpgsql

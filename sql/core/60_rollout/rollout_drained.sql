@@ -1,7 +1,6 @@
 -- Step 9 of a rollout: raises while a version has runs or tasks left, or an alias of others
 -- points at it; then its drain_status.
 -- Locks: none. Errors: 42704 unknown flow; 55000 with the blockers.
--- Callers: operators (the guide).
 create function pgflow.rollout_drained(flow_slug text)
 returns table (alias text, is_active boolean, started_runs bigint, safe_to_retire boolean)
 language plpgsql

@@ -1,6 +1,5 @@
 -- Step 2 of a rollout: fence_deployment, where that is still to be done.
 -- Locks and errors: those of fence_deployment.
--- Callers: operators (the guide).
 create function pgflow.rollout_fence(deployment text)
 returns table (fenced text, fenced_at timestamptz)
 language plpgsql

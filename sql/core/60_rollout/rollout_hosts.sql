@@ -2,7 +2,6 @@
 -- each function that is replaced or added; then who is there: manifest_workers, with the
 -- reason that keeps a row away (_pin_fence).
 -- Locks: none. Errors: 42704 unknown deployment; 55000 with the functions.
--- Callers: operators (the guide).
 create function pgflow.rollout_hosts(deployment text)
 returns table (
   function_name text, action text, worker_id uuid, host text, pid text, state text, live boolean, right_modules boolean,

@@ -10,7 +10,6 @@
 -- It tells facts, afresh each time: a step falls back when a worker dies, a fence is lifted
 -- by hand, a pin is lifted, or old code is at work.
 -- Locks: none. Errors: 42704 unknown deployment.
--- Callers: operators (pgflowctl rollout status), rollout_status, the rollout_... steps.
 create function pgflow.rollout_progress(deployment text)
 returns table (step int, name text, state text, waits_for text[], notes text[])
 language plpgsql

@@ -1,6 +1,5 @@
 -- rollout_progress in the form of 0.1, without notes.
 -- Locks: none. Errors: 42704 unknown deployment.
--- Callers: operators (pgflowctl rollout status of 0.1).
 create function pgflow.rollout_status(deployment text)
 returns table (step int, name text, state text, waits_for text[])
 language plpgsql

@@ -1,7 +1,6 @@
 -- Step 4 of a rollout: raises while a worker of a replaced function works, or a started
 -- task is in the hands of one.
 -- Locks: none. Errors: 42704 unknown deployment; 55000 with who that is.
--- Callers: operators (the guide).
 create function pgflow.rollout_wait(deployment text)
 returns text
 language plpgsql

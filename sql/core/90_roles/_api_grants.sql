@@ -5,7 +5,6 @@
 -- pgflow_client    starts runs and looks at one by its id, which is the secret
 -- pgflow_operator  what a client may, the rest, and what both sides need to look at the system
 --
--- Callers: _apply_roles and its tests.
 create function pgflow._api_grants()
 returns table (routine regprocedure, role_name text)
 language sql

@@ -10,7 +10,6 @@
 -- named text whose check is its own function. That holds for internal functions too,
 -- and for those of the embedded queue: the path of the innermost function counts.
 -- Locks: the catalog rows of the schemas pgflow and pgmq.
--- Callers: migrations; the owner, after the roles were made by somebody else.
 create function pgflow._apply_roles()
 returns void
 language plpgsql

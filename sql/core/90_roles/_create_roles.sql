@@ -3,7 +3,6 @@
 -- create roles: a warning with the statements, so that an installation without
 -- that right works for its owner.
 -- Locks: none; two databases of one cluster may do this at once.
--- Callers: _apply_roles.
 create function pgflow._create_roles()
 returns text[]
 language plpgsql

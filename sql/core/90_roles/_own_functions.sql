@@ -1,6 +1,5 @@
 -- The functions that this project made: those of schema pgflow, and those of schema
 -- pgmq that have the same owner and do not belong to the extension.
--- Callers: _apply_roles and its tests.
 create function pgflow._own_functions()
 returns setof regprocedure
 language sql

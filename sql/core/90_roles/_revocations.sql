@@ -1,5 +1,4 @@
 -- What takes every right on schema pgflow from a role, as templates of statements.
--- Callers: _apply_roles.
 create function pgflow._revocations()
 returns setof text
 language sql

@@ -1,6 +1,6 @@
 -- Functions of the API that a role may not call though it should: what _api_grants lists and is not there, because
 -- somebody revoked it. Roles that are missing are passed over. The remedy is _apply_roles().
--- Locks: none. Callers: operators (pgflowctl doctor).
+-- Locks: none.
 create function pgflow.missing_grants()
 returns table (role_name text, routine text)
 language sql
