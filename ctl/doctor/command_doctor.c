@@ -9,6 +9,7 @@
 #include "ctl/table.h"
 
 #include "base/buf.h"
+#include "db/connection_remedy.h"
 #include "db/sync.h"
 
 #include <stdio.h>
@@ -57,44 +58,26 @@ static void run_check(struct doctor *doctor, const struct doctor_check *check, c
     db_rows_destroy(rows);
 }
 
-/* What libpq and the server say, and what mends it; the first that fits. */
-static const struct {
-    const char *said, *remedy;
-} connection_remedies[] = {
-    {"does not support SSL", "the server has ssl = off: turn it on there, or lower sslmode in the "
-                             "address (prefer, disable)"},
-    {"no encryption",
-     "pg_hba.conf wants an encrypted connection: sslmode=require in the address, or "
-     "a line for this user there"},
-    {"root certificate",
-     "give the certificate of the authority: sslrootcert=FILE in the address, or "
-     "~/.postgresql/root.crt"},
-    {"certificate",
-     "the server runs; compare its certificate (ssl_cert_file: name, authority, date) "
-     "with sslmode, sslrootcert, sslcert and the host in the address"},
-    {"SSL", "the server runs; compare sslmode and the ssl options of the address with its own"},
-    {"sslmode", "sslmode is disable, allow, prefer, require, verify-ca or verify-full"},
-    {"permission denied for database",
-     "as the owner of the database: grant connect on database ... "
-     "to this user"},
-    {"could not translate host name",
-     "correct the host in the address: --database, PGFLOW_DATABASE, "
-     "DATABASE_URL or PG*"},
-};
+/* The text without the remedy at its end, which a finding shows on a line of its own. */
+static void cut_remedy(char *text, const char *remedy)
+{
+    size_t size = strlen(text), tail = strlen("; ") + strlen(remedy);
+    if (size > tail && strcmp(text + size - strlen(remedy), remedy) == 0)
+        text[size - tail] = '\0';
+}
 
 static void report_unreachable(struct doctor *doctor, const struct error *why)
 {
+    struct error finding = *why;
     const char *remedy = why->code == ERROR_UNAVAILABLE
                              ? "start PostgreSQL, or name another one: --database, "
                                "PGFLOW_DATABASE, DATABASE_URL or PG*"
                              : "name a database that takes this user: --database, PGFLOW_DATABASE, "
                                "DATABASE_URL or PG*";
-    size_t count = sizeof(connection_remedies) / sizeof(connection_remedies[0]);
-    for (size_t i = count; i > 0; i--) {
-        if (strstr(why->text, connection_remedies[i - 1].said))
-            remedy = connection_remedies[i - 1].remedy;
-    }
-    doctor_report(doctor, "connection", DOCTOR_PROBLEM, why->text, remedy);
+    const char *known = connection_remedy(why->text);
+    if (known)
+        cut_remedy(finding.text, known);
+    doctor_report(doctor, "connection", DOCTOR_PROBLEM, finding.text, known ? known : remedy);
 }
 
 static void report_connection(struct doctor *doctor)

@@ -6,6 +6,7 @@
 #include "db/address.h"
 #include "db/address_parts.h"
 #include "db/connection.h"
+#include "db/connection_remedy.h"
 #include "db/db_private.h"
 #include "db/resolve.h"
 #include "db/result.h"
@@ -114,7 +115,8 @@ static void tell_failure(struct connection *connection, const char *text)
     connection->logged_ns = now_ns;
     log_warn("db_unreachable", "cannot connect to the database, trying again",
              LOG_FIELD_TEXT("database", db_address_label(connection->db->config.address)),
-             LOG_FIELD_INT("connection", connection->index), LOG_ERROR(text));
+             LOG_FIELD_INT("connection", connection->index), LOG_ERROR(text),
+             LOG_FIELD_TEXT("remedy", connection_remedy(text)));
 }
 
 static void attempt_failed(struct connection *connection, const char *reason, int code,
@@ -126,11 +128,13 @@ static void attempt_failed(struct connection *connection, const char *reason, in
     bool final = code != ERROR_NONE && connection->db->state == DB_STATE_OPENING;
     if (!final)
         tell_failure(connection, text);
+    const char *remedy = connection_remedy(text);
     if (code != ERROR_NONE)
-        (void)error_set(&error, code,
-                        "database %s: %s; check what --database (or PGFLOW_DATABASE, DATABASE_URL, "
-                        "PG*) says",
-                        db_address_label(connection->db->config.address), text);
+        (void)error_set(&error, code, "database %s: %s; %s",
+                        db_address_label(connection->db->config.address), text,
+                        remedy ? remedy
+                               : "check what --database (or PGFLOW_DATABASE, DATABASE_URL, PG*) "
+                                 "says");
     connection_drop(connection, text, next_address);
     db_connection_failed(connection->db, text, code != ERROR_NONE ? &error : NULL);
 }

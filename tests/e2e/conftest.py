@@ -81,3 +81,20 @@ def public_folder():
     folder.chmod(0o755)
     yield folder
     shutil.rmtree(folder)
+
+
+class WorkerLogin:
+    """A login of the role pgflow_worker, for hosts that do not run as the owner."""
+
+    def __init__(self, database):
+        self.name = f"host_{database.name}"
+        self.url = database.url.replace("postgres@", f"{self.name}@")
+        self.environment = {"PGFLOW_DATABASE": self.url}
+
+
+@pytest.fixture
+def worker_login(database):
+    login = WorkerLogin(database)
+    database.rows(f"create role {login.name} login in role pgflow_worker")
+    yield login
+    database.rows(f"drop role {login.name}")

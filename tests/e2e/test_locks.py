@@ -108,23 +108,11 @@ def test_result_is_kept_while_the_server_has_no_room_for_its_notification(databa
     host.stop()
 
 
-@pytest.fixture
-def worker_login(database):
-    role = f"host_{database.name}"
-    database.rows(f"create role {role} login in role pgflow_worker")
-    yield role
-    database.rows(f"drop role {role}")
-
-
-def as_login(database, role):
-    return {"PGFLOW_DATABASE": database.url.replace("postgres@", f"{role}@")}
-
-
 FINISH = "function pgflow.finish_tasks"
 
 
 def test_result_is_kept_while_the_right_to_report_it_is_lost(database, hosts, worker_login):
-    host = hosts.start(queue="faults", plugins=["faults"], env=as_login(database, worker_login))
+    host = hosts.start(queue="faults", plugins=["faults"], env=worker_login.environment)
     run = database.start_flow("faults", {"fault": "sleep", "ms": 500})
     claimed(database, run)
     database.rows(f"revoke execute on {FINISH} from pgflow_worker")
@@ -138,11 +126,11 @@ def test_result_is_kept_while_the_right_to_report_it_is_lost(database, hosts, wo
 
 
 def test_host_that_lost_all_its_rights_says_so_and_ends(database, hosts, worker_login):
-    host = hosts.start("--drain-timeout", "1", queue="faults", plugins=["faults"], env=as_login(database, worker_login))
+    host = hosts.start("--drain-timeout", "1", queue="faults", plugins=["faults"], env=worker_login.environment)
     run = database.start_flow("faults", {"fault": "sleep", "ms": 500})
     claimed(database, run)
 
-    database.rows(f"revoke pgflow_worker from {worker_login}")
+    database.rows(f"revoke pgflow_worker from {worker_login.name}")
 
     assert host.wait() == 78
     assert "42501" in host.log.text[-1]
@@ -150,14 +138,14 @@ def test_host_that_lost_all_its_rights_says_so_and_ends(database, hosts, worker_
 
 
 def test_reason_why_the_database_cannot_be_reached_is_told_again_when_it_changes(database, hosts, worker_login):
-    host = hosts.start(queue="noop", plugins=["noop"], env=as_login(database, worker_login))
-    database.rows(f"alter role {worker_login} nologin")
+    host = hosts.start(queue="noop", plugins=["noop"], env=worker_login.environment)
+    database.rows(f"alter role {worker_login.name} nologin")
     database.server("stop")
     before = host.log.wait("db_unreachable", connection=1)
 
     database.server("start")
     told = host.log.wait_text("is not permitted to log in")
-    database.rows(f"alter role {worker_login} login")
+    database.rows(f"alter role {worker_login.name} login")
 
     assert '"db_unreachable"' in told and "log in" not in before["error"]
     database.wait_run(database.start_flow("noop"))

@@ -116,6 +116,34 @@ def test_unknown_role_ends_with_78(database, tmp_path):
     assert "trying again" not in result.stderr
 
 
+@pytest.mark.parametrize("before, after, remedy", [
+    ("revoke connect on database {database} from public", "grant connect on database {database} to public",
+     "as the owner of the database: grant connect on database"),
+    ("alter role {login} nologin", "alter role {login} login", "as a superuser: alter role ... login"),
+], ids=["connect", "nologin"])
+def test_a_refused_connection_ends_with_78_and_says_what_mends_it(database, worker_login, tmp_path, before, after, remedy):
+    names = {"database": database.name, "login": worker_login.name}
+    database.rows(before.format(**names))
+    try:
+        result = start(worker_login.url, "noop", "noop", folder=tmp_path)
+    finally:
+        database.rows(after.format(**names))
+
+    assert result.returncode == 78, result.stderr
+    assert result.stderr.count(remedy) == 1, result.stderr
+
+
+def test_a_full_server_is_waited_for_and_the_log_says_what_mends_it(database, worker_login, hosts):
+    database.rows(f"alter role {worker_login.name} connection limit 0")
+    host = hosts.start("--connect-timeout", "60", queue="noop", plugins=["noop"], wait=False, env=worker_login.environment)
+
+    assert "raise the connection limit" in host.log.wait("db_unreachable")["remedy"]
+    database.rows(f"alter role {worker_login.name} connection limit -1")
+
+    host.log.wait("ready")
+    host.stop()
+
+
 def test_schema_that_is_missing_ends_with_78_and_says_migrate(empty_database, tmp_path):
     result = start(empty_database.url, "noop", "noop", folder=tmp_path)
 
