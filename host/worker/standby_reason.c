@@ -43,7 +43,8 @@ static void put_word(char *word, size_t size, const struct db_fence *fence)
 
     if (fence->stands_by_for != NULL)
         snprintf(word, size, "standing by: %s", fence->detail != NULL ? fence->detail : why);
-    else if (fence->detail != NULL && fence->reason != DB_FENCE_DISABLED)
+    else if (fence->detail != NULL && fence->reason != DB_FENCE_DISABLED &&
+             fence->reason != DB_FENCE_PAUSED)
         snprintf(word, size, "standing by: %s: %s", db_fence_reason_name(fence->reason),
                  fence->detail);
     else if (fence->detail != NULL)
@@ -57,7 +58,12 @@ static void log_disabled(const struct worker *worker, const struct db_fence *fen
     char text[512 + LIMIT_FUNCTION_NAME];
 
     snprintf(text, sizeof text,
-             fence->reason == DB_FENCE_PAUSED
+             fence->reason == DB_FENCE_PAUSED && fence->detail != NULL
+                 ? "the function was paused because a host of it read work that it cannot do. "
+                   "Deploy the missing module or repair the route, look at pgflowctl coverage %s, "
+                   "then fence again (pgflowctl rollout MANIFEST fence), for an open deployment "
+                   "has fenced %s, and ends that when it is applied or aborted"
+             : fence->reason == DB_FENCE_PAUSED
                  ? "the function was paused because a host of it read work that it cannot do. "
                    "Deploy the missing module or repair the route, look at pgflowctl coverage %s, "
                    "then enable it: pgflowctl functions enable %s"

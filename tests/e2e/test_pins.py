@@ -20,6 +20,16 @@ def pin(database, *sets, function="main", deployment="A"):
                   function, deployment, QUEUE, json.dumps([build_ids(*one) for one in sets]))
 
 
+def open_fence(database, name, function="main", deployment="A"):
+    """A deployment that is loaded and has fenced the function, to replace its code."""
+    entry = {"functionName": function, "serves": {"queue": QUEUE}, "action": "replace", "enabled": True, "startMode": "process",
+             "modules": build_ids(name)}
+    database.rows("select pgmq.create(%s)", QUEUE)
+    database.rows("insert into pgflow.queues (queue_name, kind) values (%s, 'shared')", QUEUE)
+    database.rows("select pgflow.load_manifest(%s)", json.dumps({"deployment": deployment, "entries": [entry]}))
+    database.rows("select pgflow.fence_manifest(%s)", deployment)
+
+
 def start(hosts, name, *options, function="main", wait=True):
     return hosts.start("--function", function, *LISTEN, *options, queue=QUEUE, plugins=[name], wait=wait)
 
@@ -122,6 +132,20 @@ def test_exit_if_disabled_and_check_tell_of_other_modules(database, hosts, tmp_p
 
     assert ended.returncode == 78 and "wrong_modules" in ended.stderr
     assert checked.returncode == 0 and "wrong_modules" in checked.stderr, checked.stderr
+
+
+def test_a_function_that_was_paused_and_fenced_is_not_to_be_enabled_by_hand(database):
+    database.rows("select pgflow.track_worker_function('main', 'process')")
+    given = ("--check", "--plugin", module(OLD), "--queue", QUEUE, "--function", "main")
+    pause = "update pgflow.worker_functions set enabled = false, paused_at = clock_timestamp()"
+    database.rows(pause)
+    paused = run_host(*given, env={"PGFLOW_DATABASE": database.url})
+    open_fence(database, NEW)
+    database.rows(pause)
+    fenced = run_host(*given, env={"PGFLOW_DATABASE": database.url})
+
+    assert "pgflowctl functions enable main" in paused.stderr, paused.stderr
+    assert "functions enable" not in fenced.stderr and "then fence again" in fenced.stderr, fenced.stderr
 
 
 @pytest.mark.parametrize("protocol, answers", [("", ("disabled", "must_stop")), ('"protocol": 2,', ("wrong_modules", "wrong_modules"))])

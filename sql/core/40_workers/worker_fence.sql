@@ -2,8 +2,8 @@
 -- not: one row.
 --
 -- reason       null: it may; disabled; paused (by the guard); wrong_modules; not_in_manifest
--- detail       of the last two, and of disabled while a deployment is open: one line that
---              says which manifest asks for what
+-- detail       of the last two, and of disabled and paused while a deployment is open: one
+--              line that says which manifest asks for what
 -- stands_by_for  the open deployment that waits for this very code: this host is right
 --              where it is. Null: none
 -- info         as for register_worker; its modules count

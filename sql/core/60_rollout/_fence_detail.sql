@@ -20,6 +20,6 @@ begin
                   lower(worker.queue_name), worker.function_name);
   end if;
   fence := pgflow._open_fence(worker.function_name);
-  return case when reason = 'disabled' and fence is not null then format('deployment "%s" has fenced it', fence) end;
+  return case when reason in ('disabled', 'paused') and fence is not null then format('deployment "%s" has fenced it', fence) end;
 end
 $$;

@@ -1,6 +1,6 @@
 -- What apply_manifest makes of modules: the pins of functions, and the open fence.
 begin;
-select plan(25);
+select plan(26);
 
 insert into pgflow.queues (queue_name, kind) select q, 'shared' from unnest('{q,q2,q3}'::text[]) as q;
 create function pg_temp.entry(name text, action text, modules jsonb, serves jsonb default '{"queue": "q"}', enabled boolean default true, mode text default 'process')
@@ -49,6 +49,11 @@ select is(pgflow._open_fence('new'), 'A', 'and what it adds');
 select is(pgflow._open_fence('stranger'), null, 'and nothing else');
 select is_empty($$ select * from pg_temp.pins() $$, 'the fence pins nothing');
 select is((select detail from pgflow.worker_fence('fn', 'q', '{"modules": [{"buildId": "b0"}]}')), 'deployment "A" has fenced it', 'a host learns whose fence it is');
+savepoint paused;
+update pgflow.worker_functions set enabled = false, paused_at = clock_timestamp() where function_name = 'fn';
+select results_eq($$ select reason, detail from pgflow.worker_fence('fn', 'q', '{"modules": [{"buildId": "b0"}]}') $$,
+  $$ values ('paused', 'deployment "A" has fenced it') $$, 'also where a guard paused it');
+rollback to paused;
 select is((select stands_by_for from pgflow.worker_fence('fn', 'q', '{"modules": [{"buildId": "a1"}]}')), 'A', 'and that the deployment waits for it');
 select is((select detail from pgflow.worker_fence('fn', 'q', '{"modules": [{"buildId": "a1"}]}')), 'deployment "A" waits for this code; it starts when that is applied',
   'in a line');
