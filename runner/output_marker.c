@@ -76,7 +76,7 @@ static bool write_marker(int fd, const struct frame_marker *marker)
     return written == (ssize_t)sizeof *marker;
 }
 
-static bool mark(int place, uint64_t number)
+static bool mark_stream(int place, uint64_t number)
 {
     struct frame_marker marker = {.number_low = (uint32_t)number,
                                   .number_high = (uint32_t)(number >> 32)};
@@ -107,9 +107,9 @@ uint32_t output_marker_end(uint64_t number)
     uint32_t flags = 0;
 
     output_flush();
-    if (mark(0, number))
+    if (mark_stream(0, number))
         flags |= FRAME_RESULT_STDOUT;
-    if (mark(1, number))
+    if (mark_stream(1, number))
         flags |= FRAME_RESULT_STDERR;
     return flags;
 }

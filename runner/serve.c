@@ -178,10 +178,10 @@ static void put_result(struct server *server, struct outgoing *out, uint64_t num
 }
 
 /* STARTED was sent. Was the task recalled before the host could see that? */
-static bool is_skipped(const struct server *server, uint64_t number)
+static bool is_recalled(const struct server *server, uint64_t number)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    return atomic_load_explicit(&server->page->skipped[number % CANCEL_PAGE_SLOTS],
+    return atomic_load_explicit(&server->page->recalled[number % CANCEL_PAGE_SLOTS],
                                 memory_order_seq_cst) == number;
 }
 
@@ -246,8 +246,8 @@ static void take_task(struct server *server, const struct frame *frame, struct o
     put_started(out, frame->number);
     flush_outgoing(out);
     call_end(&server->call);
-    if (is_skipped(server, frame->number))
-        send_frame(FRAME_SKIPPED, frame->number, NULL, 0, NULL, 0);
+    if (is_recalled(server, frame->number))
+        send_frame(FRAME_NOT_RUN, frame->number, NULL, 0, NULL, 0);
     else
         run_task(server, frame, out);
 }
@@ -257,7 +257,7 @@ static void skip_task(struct server *server, uint64_t number, struct outgoing *o
 {
     flush_outgoing(out);
     call_end(&server->call);
-    send_frame(FRAME_SKIPPED, number, NULL, 0, NULL, 0);
+    send_frame(FRAME_NOT_RUN, number, NULL, 0, NULL, 0);
 }
 
 /* Until STOP. A frame's texts live in the reader, so nothing is received

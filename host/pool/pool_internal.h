@@ -36,7 +36,7 @@ enum task_state {
     TASK_NEW,
     TASK_QUEUED,    /* in its module's queue */
     TASK_SENT,      /* in a runner's ring */
-    TASK_SKIPPING,  /* recalled, but perhaps too late: the answer tells */
+    TASK_RECALLING, /* recalled, but perhaps too late: the answer tells */
     TASK_RUNNING,   /* STARTED came */
     TASK_RETURNING, /* in pool.returning: on_done follows from the loop */
     TASK_DONE,
@@ -50,7 +50,7 @@ struct task_list {
 /* A TASK frame that is not answered yet. */
 struct runner_slot {
     uint64_t number;
-    struct pool_task *task; /* NULL: recalled; SKIPPED will come */
+    struct pool_task *task; /* NULL: recalled; NOT_RUN will come */
     bool started;           /* STARTED came */
 };
 
@@ -61,8 +61,8 @@ struct runner_output {
     int fd;
     uv_poll_t poll;
     bool ended;         /* end of file */
-    uint64_t marker;    /* number of the mark that parsing waits at; 0: none */
-    bool answered;      /* the runner is dead, its answers are taken: marks mean nothing */
+    uint64_t marker;    /* number of the marker that parsing waits at; 0: none */
+    bool answered;      /* the runner is dead, its answers are taken: markers mean nothing */
     struct buf pending; /* read, not yet a whole line */
     size_t task_bytes;  /* printed by the task in flight */
 };
@@ -242,7 +242,7 @@ void runner_kill(struct runner *runner, enum pool_exit_cause cause);
 /* Its socket ended: its exit is on the way, unless something closed the
  * descriptor; then it is killed a moment later. Nothing is sent to it any more. */
 void runner_lose(struct runner *runner);
-/* The oldest frame is to be taken up now: STARTED or SKIPPED follows at once. */
+/* The oldest frame is to be taken up now: STARTED or NOT_RUN follows at once. */
 void runner_expect_start(struct runner *runner);
 /* The page tells the handler in flight; after the grace it is killed. */
 void runner_ask_to_stop(struct runner *runner);
@@ -286,9 +286,9 @@ void runner_settle(struct runner *runner);
 void runner_output_init(struct runner *runner, enum pool_stream stream, int fd);
 /* Reads what is there; takes the answers before it hands out lines. */
 void runner_output_read(struct runner_output *output);
-/* The answer of task `number` is in hand, and promised a mark: hands out all before it. */
+/* The answer of task `number` is in hand, and promised a marker: hands out all before it. */
 void runner_output_read_to_marker(struct runner_output *output, uint64_t number);
-/* The whole lines that were read, up to a mark; only when no answer is unread. */
+/* The whole lines that were read, up to a marker; only when no answer is unread. */
 void runner_output_hand_out(struct runner_output *output);
 /* The runner is dead: marks mean nothing any more. */
 void runner_output_read_last(struct runner_output *output);

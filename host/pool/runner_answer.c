@@ -68,7 +68,7 @@ static bool on_started(struct runner *runner, const struct frame *frame)
     else if (runner->state == RUNNER_BUSY)
         runner_set_due(runner,
                        timeout_ms == 0 ? 0 : uv_now(runner->pool->config.loop) + timeout_ms);
-    /* One that was recalled may yet turn out to be skipped. */
+    /* One that was recalled may yet turn out not to run. */
     if (task->state == TASK_SENT)
         runner_tell_started(task);
     return true;
@@ -138,7 +138,7 @@ static bool on_result(struct runner *runner, const struct frame *frame)
     if (result.output_size > runner->pool->config.max_payload)
         return broken(runner, "an output over the limit", frame->number);
     task = head->task;
-    if (task->state == TASK_SKIPPING)
+    if (task->state == TASK_RECALLING)
         runner_tell_started(task);
     read_output_of(runner, result.flags, frame->number);
     runner->tasks_done++;
@@ -154,14 +154,14 @@ static bool on_result(struct runner *runner, const struct frame *frame)
     return true;
 }
 
-static bool on_skipped(struct runner *runner, const struct frame *frame)
+static bool on_not_run(struct runner *runner, const struct frame *frame)
 {
     struct runner_slot *head = runner_head(runner);
     struct pool_task *task;
 
     if (head == NULL || head->number != frame->number ||
-        (head->task != NULL && head->task->state != TASK_SKIPPING))
-        return broken(runner, "SKIPPED", frame->number);
+        (head->task != NULL && head->task->state != TASK_RECALLING))
+        return broken(runner, "NOT_RUN", frame->number);
     task = head->task;
     runner_drop_head(runner);
     runner_expect_start(runner);
@@ -194,8 +194,8 @@ static bool on_frame(struct runner *runner, const struct frame *frame)
         return on_started(runner, frame);
     case FRAME_RESULT:
         return on_result(runner, frame);
-    case FRAME_SKIPPED:
-        return on_skipped(runner, frame);
+    case FRAME_NOT_RUN:
+        return on_not_run(runner, frame);
     case FRAME_LOG:
         return on_log(runner, frame);
     case FRAME_CRASH:
@@ -260,7 +260,7 @@ static void take_answers(struct runner *runner)
 /*
  * STARTED is sent before the task prints, and all answers before it are sent
  * before that: once no answer is unread that is older than the output in hand,
- * the output behind the last mark is that of the oldest unanswered task.
+ * the output behind the last marker is that of the oldest unanswered task.
  */
 void runner_read_answers(struct runner *runner)
 {

@@ -58,7 +58,7 @@ static void move_waiting(struct runner *runner)
             continue;
         if (place > 0)
             runner->pool->prefetched--;
-        if (task->cancel_why != 0 || task->state == TASK_SKIPPING) {
+        if (task->cancel_why != 0 || task->state == TASK_RECALLING) {
             pool_return_task(runner->pool, task);
             continue;
         }
@@ -100,8 +100,8 @@ void runner_settle(struct runner *runner)
 
     if (head != NULL && head->started)
         task = head->task;
-    /* It was to be skipped, but no SKIPPED came: its handler ran. */
-    if (task != NULL && task->state == TASK_SKIPPING)
+    /* It was recalled, but no NOT_RUN came: its handler ran. */
+    if (task != NULL && task->state == TASK_RECALLING)
         runner_tell_started(task);
     describe_end(runner, task, reason, sizeof reason);
     pool_emit(runner->module, runner->cause == POOL_EXIT_START ? "runner_failed" : "runner_exit",

@@ -2,7 +2,7 @@
  * stdout and stderr of a runner, cut into lines and given to the task that
  * printed them.
  *
- * The runner puts a mark (struct frame_marker) behind the output of each task
+ * The runner puts a marker (struct frame_marker) behind the output of each task
  * that printed, and says so in the answer. A mark read before its answer stops
  * the parsing there: what follows belongs to a task that we have not heard of
  * yet. The answer lets it go on.
@@ -137,7 +137,7 @@ void runner_output_flush(struct runner_output *output)
 
 enum piece { PIECE_NONE, PIECE_LINE, PIECE_MARK };
 
-/* Where the next mark begins in the first `size` bytes; NULL: nowhere. `partial`:
+/* Where the next marker begins in the first `size` bytes; NULL: nowhere. `partial`:
  * a NUL so near the end that it may become one. */
 static const char *find_marker(const char *text, size_t size, bool *partial)
 {
@@ -154,7 +154,7 @@ static const char *find_marker(const char *text, size_t size, bool *partial)
     return NULL;
 }
 
-/* What comes first in the pending bytes: a line, a mark with `size` bytes before
+/* What comes first in the pending bytes: a line, a marker with `size` bytes before
  * it, or nothing whole. A line that is too long comes in pieces. */
 static enum piece find_piece(const struct buf *pending, size_t from, size_t *size)
 {
@@ -163,11 +163,11 @@ static enum piece find_piece(const struct buf *pending, size_t from, size_t *siz
     const char *newline = left == 0 ? NULL : memchr(text, '\n', left);
     size_t line = newline == NULL ? left : (size_t)(newline - text);
     bool partial = false;
-    const char *mark = find_marker(text, left, &partial);
+    const char *marker = find_marker(text, left, &partial);
     enum piece piece = newline == NULL ? PIECE_NONE : PIECE_LINE;
 
-    if (mark != NULL && (size_t)(mark - text) < line) {
-        line = (size_t)(mark - text);
+    if (marker != NULL && (size_t)(marker - text) < line) {
+        line = (size_t)(marker - text);
         piece = partial ? PIECE_NONE : PIECE_MARK;
     }
     if (line >= LIMIT_LOG_LINE) {
@@ -186,7 +186,7 @@ static uint64_t marker_number(const char *text)
     return (uint64_t)marker.number_high << 32 | marker.number_low;
 }
 
-/* Hands out whole lines. Stops behind the mark of a task that is not answered. */
+/* Hands out whole lines. Stops behind the marker of a task that is not answered. */
 static void parse(struct runner_output *output)
 {
     struct buf *pending = &output->pending;
@@ -220,7 +220,7 @@ static size_t read_once(struct runner_output *output)
     ssize_t got;
 
     if (room == NULL) {
-        /* Cannot be: parse() leaves at most a line and a mark. */
+        /* Cannot be: parse() leaves at most a line and a marker. */
         buf_clear(&output->pending);
         return 0;
     }
@@ -241,7 +241,7 @@ static size_t read_once(struct runner_output *output)
     return (size_t)got;
 }
 
-/* While parsing waits at a mark the pipe is not watched: level-triggered, it
+/* While parsing waits at a marker the pipe is not watched: level-triggered, it
  * would ring all the time. */
 static void watch(struct runner_output *output)
 {
@@ -287,7 +287,7 @@ void runner_output_read_to_marker(struct runner_output *output, uint64_t number)
     size_t total = 0;
     size_t got = 0;
 
-    /* It must be read whole; but a mark that was promised and never written may
+    /* It must be read whole; but a marker that was promised and never written may
      * not keep the loop. */
     do {
         total += got;

@@ -217,10 +217,10 @@ static enum started look_for_started(struct runner *runner, uint64_t number)
 /* Marks the task in the cancel page; see there why the order decides. */
 static enum started set_skip(struct runner *runner, uint64_t number)
 {
-    /* Without this look a task that runs already would be marked for nothing. */
+    /* Without this look a task that runs already would be recalled for nothing. */
     if (look_for_started(runner, number) != STARTED_NOT)
         return STARTED_YES;
-    atomic_store_explicit(&runner->page->skipped[number % CANCEL_PAGE_SLOTS], number,
+    atomic_store_explicit(&runner->page->recalled[number % CANCEL_PAGE_SLOTS], number,
                           memory_order_seq_cst);
     atomic_thread_fence(memory_order_seq_cst);
     return look_for_started(runner, number) == STARTED_NOT ? STARTED_NOT : STARTED_UNKNOWN;
@@ -245,11 +245,11 @@ bool runner_recall(struct runner *runner, struct pool_task *task)
         return false;
     started = set_skip(runner, slot->number);
     if (started == STARTED_UNKNOWN)
-        task->state = TASK_SKIPPING;
+        task->state = TASK_RECALLING;
     if (started != STARTED_NOT)
         return false;
     if (runner->unsent_task == task && !detach_unsent(runner)) {
-        task->state = TASK_SKIPPING;
+        task->state = TASK_RECALLING;
         return false;
     }
     slot->task = NULL;
@@ -268,9 +268,9 @@ void runner_abandon_waiting(struct runner *runner)
         if (task == NULL)
             continue;
         /* Recalled already, or its frame cannot be detached: its answer settles it. */
-        if (task->state == TASK_SKIPPING ||
+        if (task->state == TASK_RECALLING ||
             (runner->unsent_task == task && !detach_unsent(runner))) {
-            task->state = TASK_SKIPPING;
+            task->state = TASK_RECALLING;
             continue;
         }
         slot->task = NULL;

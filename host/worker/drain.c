@@ -21,7 +21,7 @@
 /* For the report after the handlers' end, for deregistering, and for all of it after a second
  * signal. */
 #define REPORT_NS (5 * NS_PER_S)
-#define MARK_NS (2 * NS_PER_S)
+#define DEREGISTER_NS (2 * NS_PER_S)
 #define HURRY_NS (2 * NS_PER_S)
 
 static void on_timer(uv_timer_t *timer)
@@ -116,7 +116,7 @@ static void on_deregistered(void *ctx, const struct db_status *status)
     struct worker *worker = ctx;
 
     if (status->outcome != DB_OK)
-        log_warn("call_failed", "this worker's row could not be marked stopped",
+        log_warn("call_failed", "this worker's row could not be deregistered",
                  LOG_QUEUE(worker->queue), LOG_ERROR(status->text));
     worker->drain.deregistrations_out--;
     worker_wake(worker);
@@ -137,7 +137,7 @@ static void enter_deregister(struct worker *worker)
     if (drain->then == DRAIN_THEN_STANDBY && standby_enter(worker, "the work is finished"))
         return;
     if (!drain->hurried)
-        set_deadline(worker, uv_hrtime() + MARK_NS);
+        set_deadline(worker, uv_hrtime() + DEREGISTER_NS);
     if (worker->db != NULL && worker->up) {
         deregister(worker, worker->identity.id);
         deregister(worker, worker->identity.pending);

@@ -101,7 +101,7 @@ static void on_deployment(void *ctx, const struct db_status *status,
     next(worker, worker->startup.module < worker->module_count ? STARTUP_DEPLOY : STARTUP_COVERAGE);
 }
 
-/* A mark that cannot be left or read is none: the start ends. */
+/* A marker that cannot be left or read is none: the start ends. */
 static void on_gap_noted(void *ctx, const struct db_status *status, const bool *before)
 {
     struct worker *worker = ctx;

@@ -1,10 +1,10 @@
 /*
  * A queue that needs steps which no given module has. The first start says so and ends with 78. It
- * leaves a mark in the database, and the next start of the same function, queue and modules finds
+ * leaves a marker in the database, and the next start of the same function, queue and modules finds
  * it: that one stands by, not ready, asks again with growing pauses, and starts once the queue is
  * covered. So a supervisor that starts a host again at once makes no storm of starts.
  *
- * --check, --once and --exit-if-disabled end with 78 whatever the mark says, and leave none.
+ * --check, --once and --exit-if-disabled end with 78 whatever the marker says, and leave none.
  */
 #include "worker/worker_private.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Left free at the end of a line for its `truncated` mark. */
+/* Left free at the end of a line for its `truncated` field. */
 #define TAIL_ROOM 64
 
 static const char *const colours[] = {
@@ -151,14 +151,14 @@ static void put_head(struct buf *line, enum log_format format, bool colour, int6
 }
 
 /* Undoes a field that did not fit; true when it had to. */
-static bool take_back(struct buf *line, size_t mark)
+static bool cut_back(struct buf *line, size_t end)
 {
     if (buf_ok(line) && line->size <= LIMIT_LOG_LINE - TAIL_ROOM)
         return false;
     line->failed = false;
-    if (line->size > mark) {
-        line->size = mark;
-        line->data[mark] = '\0';
+    if (line->size > end) {
+        line->size = end;
+        line->data[end] = '\0';
     }
     return true;
 }
@@ -174,9 +174,9 @@ void log_render(struct buf *line, enum log_format format, bool colour, int64_t t
     for (size_t i = 0; i < count; i++) {
         if (!fields[i].key || (fields[i].kind == LOG_KIND_TEXT && !fields[i].value.text))
             continue;
-        size_t mark = line->size;
+        size_t end = line->size;
         put_field(line, format, colour, &fields[i]);
-        truncated = take_back(line, mark) || truncated;
+        truncated = cut_back(line, end) || truncated;
     }
     if (truncated)
         put_field(line, format, colour, &LOG_FIELD_BOOL("truncated", true));

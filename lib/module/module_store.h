@@ -5,7 +5,7 @@
  *
  * A copy that no host has used for a week goes at a later start. Removed is only
  * what is provably ours: in a folder that belongs to us and that nobody else can
- * write, a folder with a hex name, of ours, with our mark in it, and in that the
+ * write, a folder with a hex name, of ours, with our marker in it, and in that the
  * files. Links are never followed.
  */
 #ifndef PGFLOW_MODULE_STORE_H

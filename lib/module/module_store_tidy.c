@@ -57,7 +57,7 @@ static void each_entry(int folder, void (*use)(int folder, const char *name, voi
     closedir(list);
 }
 
-/* What is no file of ours stays, and so do its folder and the mark in it. */
+/* What is no file of ours stays, and so do its folder and the marker in it. */
 static void remove_file(int folder, const char *name, void *context)
 {
     bool *all_gone = context;

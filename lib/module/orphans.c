@@ -173,7 +173,7 @@ static bool is_within_memory(pid_t pid, size_t memory)
     return proc_skip_word(&line) && proc_take_number(&line, 10, &hard) && hard <= memory;
 }
 
-/* A zombie has no limits any more, but bears the other mark; either way it only waits for us. */
+/* A zombie has no limits any more, but bears the other sign; either way it only waits for us. */
 static bool comes_from_runner(const struct orphans *orphans, pid_t pid)
 {
     char path[64];

@@ -5,16 +5,16 @@
  * (is_cancelled is one atomic load of it), which waiting tasks were recalled,
  * and whether the host reads what a task prints.
  *
- * Taking a task back must be certain at once, though the runner may be about to
+ * Recalling a task must be certain at once, though the runner may be about to
  * start it. Each side first shows its intent, then looks at the other's:
  *
- *   host:   skipped = N,   fence, read the socket: is there STARTED N?
- *   runner: send STARTED N, fence, read `skipped`: is it N?
+ *   host:   recalled = N,   fence, read the socket: is there STARTED N?
+ *   runner: send STARTED N, fence, read `recalled`: is it N?
  *
- * The host sees no STARTED N: then it was sent later, so the runner's look at
- * `skipped` comes after the host's mark, and the handler does not run; the task
- * is the host's again. The host sees STARTED N: it waits for the answer, which
- * is SKIPPED or RESULT. Both cannot miss each other.
+ * The host sees no STARTED N: then it was sent later, so the runner looks at
+ * `recalled` after the host set it, and the handler does not run; the task is
+ * the host's again. The host sees STARTED N: it waits for the answer, which
+ * is NOT_RUN or RESULT. Both cannot miss each other.
  *
  * A task that finds its pipe empty and `reads` as it was, and even, has printed
  * nothing: who reads adds one before the read and one behind it.
@@ -33,7 +33,7 @@
 
 struct cancel_page {
     _Atomic uint64_t cancelled; /* number of the task that should stop; 0: none */
-    _Atomic uint64_t skipped[CANCEL_PAGE_SLOTS];
+    _Atomic uint64_t recalled[CANCEL_PAGE_SLOTS];
     _Atomic uint64_t reads[2]; /* of stdout, of stderr; odd: in the middle of one */
 };
 

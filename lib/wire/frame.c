@@ -193,7 +193,7 @@ static const char *find_fault(const struct frame *frame)
         break;
     case FRAME_STOP:
     case FRAME_STARTED:
-    case FRAME_SKIPPED:
+    case FRAME_NOT_RUN:
         whole = frame->size == 0;
         break;
     case FRAME_READY:

@@ -9,7 +9,7 @@
  * handler, any number of LOG, and RESULT (head, output, error text). Several
  * TASK frames may wait in the socket; they are answered in order, so only the
  * oldest unanswered one is in flight. A TASK that the host recalled (see
- * wire/cancel_page.h) is answered SKIPPED. One CRASH note may come last.
+ * wire/cancel_page.h) is answered NOT_RUN. One CRASH note may come last.
  * Nothing of the other end is believed: sizes, types and versions are checked
  * here, task numbers by the caller; a frame that breaks the rules ends the
  * runner.
@@ -38,7 +38,7 @@ enum frame_type {
     FRAME_FAILED = 17,  /* text: why this runner cannot start; it exits next */
     FRAME_STARTED = 18, /* no body: the handler of task `number` is about to run */
     FRAME_RESULT = 19,  /* struct frame_result, output, error text, a NUL behind each */
-    FRAME_SKIPPED = 20, /* no body: task `number` did not run: it had been recalled, or the runner
+    FRAME_NOT_RUN = 20, /* no body: task `number` did not run: it had been recalled, or the runner
                            runs no further one */
     FRAME_LOG = 21,     /* struct frame_log, text; number 0: outside of a task */
     FRAME_CRASH = 22,   /* struct frame_crash: the runner dies of this signal next */
@@ -69,7 +69,7 @@ struct frame_task {
 #define FRAME_RESULT_OVER_LIMIT 4u /* the handler wrote more than one payload */
 #define FRAME_RESULT_NO_MEMORY 8u  /* its output could not be kept: malloc failed */
 /* The rest is what the task left in the runner (wire/residue.h), which answers further ones with
- * SKIPPED if there is any. */
+ * NOT_RUN if there is any. */
 #define FRAME_RESULT_RESIDUE_SHIFT 16
 
 struct frame_result {

@@ -138,7 +138,7 @@ def test_one_frozen_host_of_two_is_told(database, hosts, prometheus):
 def test_pgflowctl_tells_of_a_database_without_any_host_and_of_a_paused_function(database, hosts, prometheus):
     gone = hosts.start("--function", "first", queue="routed_main", plugins=["routed_v1"])
     deploy_stray(database)
-    database.start_flow("stray")
+    database.start_flow("leftover")
     assert gone.wait() == 78
 
     with textfile(database) as target:

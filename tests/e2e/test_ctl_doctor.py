@@ -265,7 +265,7 @@ def test_function_that_the_guard_paused(database, hosts):
     compile_flow(database, "routed_v1")
     host = hosts.start("--activate", "manual", queue="routed_main", plugins=["routed_v1", "routed_v2"])
     host.stop()
-    database.rows("select pgflow.register_worker('11111111-1111-4111-8111-111111111111', 'routed_main', 'stray',"
+    database.rows("select pgflow.register_worker('11111111-1111-4111-8111-111111111111', 'routed_main', 'leftover',"
                   " array[('routed_v1', 'prepare')::pgflow.task_pair])")
     database.start_flow("routed_v2")
     database.rows("select * from pgflow.read_and_claim_tasks('routed_main', 10, 5, '11111111-1111-4111-8111-111111111111')")
@@ -274,8 +274,8 @@ def test_function_that_the_guard_paused(database, hosts):
 
     assert status == 1
     (paused,) = [(finding, *said) for (check, finding), said in findings.items() if "paused" in finding]
-    assert paused[0].startswith("stray is paused since ") and "routed_v2.prepare" in paused[0]
-    assert paused[1] == "problem" and "pgflowctl functions enable stray" in paused[2]
+    assert paused[0].startswith("leftover is paused since ") and "routed_v2.prepare" in paused[0]
+    assert paused[1] == "problem" and "pgflowctl functions enable leftover" in paused[2]
 
 
 def test_function_that_its_deployment_retired_is_no_news_and_one_that_it_fenced_is(database):

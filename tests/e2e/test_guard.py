@@ -11,7 +11,7 @@ def deploy_stray(database):
         "slug": "only", "stepType": "single", "dependencies": [], "options": {}, "whenUnmet": "skip",
         "whenExhausted": "fail", "requiredInputPattern": {"defined": False}, "forbiddenInputPattern": {"defined": False},
     }
-    shape = {"flowSlug": "stray", "queueMode": "routed", "routes": {"only": ROUTED[0]}, "options": {}, "steps": [step]}
+    shape = {"flowSlug": "leftover", "queueMode": "routed", "routes": {"only": ROUTED[0]}, "options": {}, "steps": [step]}
     database.rows("select pgflow.ensure_deployment(%s::jsonb)", json.dumps(shape))
 
 
@@ -19,7 +19,7 @@ def test_unsupported_task_starts_nothing_pauses_and_ends_the_host(database, host
     good = hosts.start(queue=ROUTED[0], plugins=["routed_v1"])
     deploy_stray(database)
     runs = database.rows(
-        "select run_id::text from pgflow.start_flows('stray', array['{\"secret\": \"body\"}'::jsonb, '{}', '{}'])"
+        "select run_id::text from pgflow.start_flows('leftover', array['{\"secret\": \"body\"}'::jsonb, '{}', '{}'])"
         " as started(run_id)"
     )
 
@@ -28,7 +28,7 @@ def test_unsupported_task_starts_nothing_pauses_and_ends_the_host(database, host
     fatal = good.log.find("unsupported")
     assert len(fatal) == 1
     assert fatal[0]["level"] == "fatal" and fatal[0]["queue"] == ROUTED[0]
-    assert "stray" in json.dumps(fatal[0]) and "secret" not in good.said()
+    assert "leftover" in json.dumps(fatal[0]) and "secret" not in good.said()
     tasks = database.rows("select status, attempts_count from pgflow.step_tasks")
     assert [tuple(task) for task in tasks] == [("queued", 0)] * 3
     assert database.value("select bool_and(vt <= clock_timestamp()) from pgmq.q_routed_main")
@@ -42,13 +42,13 @@ def test_unsupported_task_starts_nothing_pauses_and_ends_the_host(database, host
 def test_restart_after_a_pause_stands_by_and_says_how_to_repair(database, hosts):
     first = hosts.start(queue=ROUTED[0], plugins=["routed_v1"])
     deploy_stray(database)
-    database.start_flow("stray")
+    database.start_flow("leftover")
     assert first.wait() == 78
 
     second = hosts.start(queue=ROUTED[0], plugins=["routed_v1"], wait=False)
 
     second.log.wait("standby")
-    assert "stray" in second.said()
+    assert "leftover" in second.said()
     assert "enable" in second.said()
     assert second.running()
 

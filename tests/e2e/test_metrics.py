@@ -105,7 +105,7 @@ def test_labels_are_those_of_the_given_modules_alone(database, hosts):
     database.start_flow("routed", {"ms": 60000})
     until_value(host, 1, "pgflow_slots", state="busy")
     deploy_stray(database)
-    database.start_flow("stray")
+    database.start_flow("leftover")
 
     # The guard stops it; it finishes what runs, so that it can still be asked.
     text = until_value(host, 1, "pgflow_guard_total", queue="routed_main")

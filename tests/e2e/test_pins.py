@@ -71,13 +71,13 @@ def test_host_without_a_function_of_the_manifest_stands_by_beside_the_right_one(
     pin(database, [OLD])
     right = start(hosts, OLD)
 
-    stray = hosts.start(*LISTEN, queue=QUEUE, plugins=[OLD], wait=False)
-    stray.log.wait("not_in_manifest")
-    stray.log.wait("standby")
+    leftover = hosts.start(*LISTEN, queue=QUEUE, plugins=[OLD], wait=False)
+    leftover.log.wait("not_in_manifest")
+    leftover.log.wait("standby")
 
     assert get(right, "/readyz") == (200, "claiming\n")
-    assert get(stray, "/readyz")[0] == 503 and "not_in_manifest" in get(stray, "/readyz")[1]
-    assert scrape(stray).value("pgflow_standby", reason="not_in_manifest") == 1
+    assert get(leftover, "/readyz")[0] == 503 and "not_in_manifest" in get(leftover, "/readyz")[1]
+    assert scrape(leftover).value("pgflow_standby", reason="not_in_manifest") == 1
     assert "not_in_manifest" in ctl(database, "doctor").stdout
 
 

@@ -96,14 +96,14 @@ def test_batch_of_ten_with_unsupported_work_burns_nothing_and_runs_once_after_th
 
 def test_three_good_hosts_do_the_work_of_which_one_stray_cannot_do_any(compiled, hosts, tmp_path):
     database, path = compiled, tmp_path / "ran"
-    stray = hosts.start("--function", "main", queue=MAIN, plugins=["routed_v1"])
+    leftover = hosts.start("--function", "main", queue=MAIN, plugins=["routed_v1"])
     for _ in range(3):
         hosts.start("--function", "main", "--concurrency", "1", *MANUAL, queue=MAIN, plugins=BOTH)
     hosts.start(*MANUAL, queue=MAIL, plugins=BOTH)
 
     runs = start_runs(database, {"ms": 50, "file": str(path)}, routed_v2=10)
 
-    assert stray.wait() == 78
+    assert leftover.wait() == 78
     wait_all(database, runs)
     each_ran_once(path, database, runs)
     paused = function(database, "main")
@@ -230,9 +230,9 @@ def serves_v1(database, host):
 
 
 def test_batch_that_a_host_has_partly_read_again_is_reset_but_for_the_leases_of_that_host(compiled, hosts):
-    database, stray = compiled, str(uuid.uuid4())
+    database, leftover = compiled, str(uuid.uuid4())
     pairs = '{"(routed_v1,prepare)","(routed_v1,work)"}'
-    database.rows("select pgflow.register_worker(%s, %s, 'stray', %s::pgflow.task_pair[])", stray, MAIN, pairs)
+    database.rows("select pgflow.register_worker(%s, %s, 'leftover', %s::pgflow.task_pair[])", leftover, MAIN, pairs)
     runs = start_runs(database, {"ms": 600000}, routed_v2=4)
     batch = database.rows("select msg_id, read_ct from pgmq.read(%s, 0, 10)", MAIN)
     hosts.start("--concurrency", "2", *MANUAL, queue=MAIN, plugins=BOTH)
@@ -242,12 +242,12 @@ def test_batch_that_a_host_has_partly_read_again_is_reset_but_for_the_leases_of_
 
     rows = database.rows(
         "select outcome, count(*) from pgflow.claim_tasks(%s, %s, %s, %s::pgflow.task_pair[], %s) group by 1 order by 1",
-        MAIN, [row.msg_id for row in batch], stray, pairs, [row.read_ct for row in batch],
+        MAIN, [row.msg_id for row in batch], leftover, pairs, [row.read_ct for row in batch],
     )
 
     assert [tuple(row) for row in rows] == [("busy", 2), ("unsupported", 2)]
     assert len(runs) == 4 and len(before) == 2 and database.rows(leases) == before
-    assert function(database, "stray").paused_at is not None and function(database).enabled
+    assert function(database, "leftover").paused_at is not None and function(database).enabled
 
 
 def test_guard_whose_answer_was_lost_has_paused_once_and_burnt_nothing(compiled, hosts, proxy, tmp_path):

@@ -134,8 +134,8 @@ def test_sequence_b_with_an_old_host_that_always_comes_back(database, hosts, stu
     wait_until(lambda: guide.waits("confirm_coverage") is None)
     guide.run("switch", flow="staged_v2")
     # The same build under a name that no manifest has does not get at the pinned queues.
-    stray = stubborn("staged_v2__first", ["staged_v2"])
-    stray.churn("not_in_manifest")
+    leftover = stubborn("staged_v2__first", ["staged_v2"])
+    leftover.churn("not_in_manifest")
     wait_until(lambda: guide.waits("drain", flow="staged_v1") is None)
     guide.load(manifest("B2", *(entry(f"v1-{step}", "retire", False, flow="staged_v1") for step in steps[1])))
     guide.run("fence")
@@ -150,7 +150,7 @@ def test_sequence_b_with_an_old_host_that_always_comes_back(database, hosts, stu
     wait_all(database, load.runs)
 
     never_served(database, ["staged_v1"], since)
-    assert stray.was_ready_after(0) is False
+    assert leftover.was_ready_after(0) is False
     wait_until(lambda: status(database, tmp_path, "B")[0] == 0)
     # Its old functions stand by as their supervisor brings them back; they are the retiring manifest's to end.
     code, rows, text = status(database, tmp_path, "B2")

@@ -6,7 +6,7 @@
  *     orders   prepare, work, check (V2) on chaos_main; deliver, with a short timeout, on
  * chaos_mail tally    make on chaos_main; each (a map) and sum on chaos_bulk
  *
- * `work` obeys "fault" in the run's input on its first attempt; `kib` makes deliver's
+ * `work` does as "fault" in the run's input on its first attempt; `kib` makes deliver's
  * result that much longer; "ms" and "file" are those of work_as_asked. */
 #include "support.h"
 
@@ -97,7 +97,7 @@ static void flood_stderr(void)
             return;
 }
 
-static void obey_fault(const pgf_call *call)
+static void apply_fault(const pgf_call *call)
 {
     char fault[32];
     if (call->attempt > 1 || !param_text(call, "fault", fault, sizeof fault))
@@ -125,7 +125,7 @@ static int32_t prepare(void *state, const pgf_call *call)
 static int32_t work(void *state, const pgf_call *call)
 {
     (void)state;
-    obey_fault(call);
+    apply_fault(call);
     work_as_asked(call);
     return put_format(call, "%ld", 2 * output_of(call, "prepare") + 1) ? PGF_OK : PGF_PERMANENT;
 }

@@ -14,7 +14,7 @@ def cold_and_warm(bench, module, tasks, statement, *values):
     with bench.database(module) as database:
         for table in database.rows(TABLES):
             database.rows(f"alter table {table.name} set (autovacuum_enabled = off)")
-        cold = drain(bench, database, module, bench.modules(module), door=Burst(database, statement, *values))
+        cold = drain(bench, database, module, bench.modules(module), gate=Burst(database, statement, *values))
         check_done(database, module, tasks)
         assert database.value(ANALYZED) == 0, "somebody analyzed a table meanwhile"
     with bench.database(module) as database:

@@ -1,7 +1,7 @@
 """Hosts work off a prepared queue: the measurement that most workloads share.
 
 The queue is filled, then locked, so that hosts come up, register and then stand at
-its door. All figures count from the moment it opens to the last result; what hosts
+its gate. All figures count from the moment it opens to the last result; what hosts
 need to start and stop is in none of them, but for a handful of calls.
 """
 
@@ -13,10 +13,10 @@ from . import account
 from .server import Meter, wait_calm
 
 PATIENCE = 900
-DOOR_PATIENCE = 2  # s; hosts wait at the door meanwhile, and give back what they have not begun 5 s after they asked
+GATE_PATIENCE = 2  # s; hosts wait at the gate meanwhile, and give back what they have not begun 5 s after they asked
 BEST = ("--concurrency", "100", "--batch-size", "100")
 
-# A wait begins when the task is queued, or when the door opens.
+# A wait begins when the task is queued, or when the gate opens.
 TIMES = """
 select count(*) as tasks, extract(epoch from max(t.completed_at))::float8 as last,
        extract(epoch from sum(t.completed_at - t.started_at))::float8 as held,
@@ -109,22 +109,22 @@ def wait_all_runs(database):
     database.until("select not exists (select from pgflow.runs where status = 'started')", patience=PATIENCE)
 
 
-def drain(bench, database, queue, plugins, options=(), hosts=1, wait=wait_all_runs, door=None):
-    """The figures of one drain; the queue is filled already, or by the door."""
+def drain(bench, database, queue, plugins, options=(), hosts=1, wait=wait_all_runs, gate=None):
+    """The figures of one drain; the queue is filled already, or by the gate."""
     if bench.account:
         account.switch_on(database)
     before = database.counters()
-    door = door or Gate(database, queue)
+    gate = gate or Gate(database, queue)
     wait_calm(bench.patience)
     with bench.hosts(database) as started:
         running = [
             started.start(*options, "--function", f"bench/{number}", queue=queue, plugins=plugins)
             for number in range(hosts)
         ]
-        door.prepare()
-        wait_calm(min(bench.patience, DOOR_PATIENCE))
+        gate.prepare()
+        wait_calm(min(bench.patience, GATE_PATIENCE))
         meter = Meter(database, running)
-        opened = door.open()
+        opened = gate.open()
         wait(database)
         # Where work is left, the hosts finish what they hold before they stop: counted, but after the meter.
         closed = database.value("select extract(epoch from clock_timestamp())::float8")

@@ -1,4 +1,4 @@
--- activate_flow: the operator's door of a switch, and the one test behind both doors.
+-- activate_flow: the operator's path of a switch, and the one check behind both paths.
 begin;
 select plan(24);
 

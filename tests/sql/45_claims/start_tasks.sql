@@ -36,10 +36,10 @@ select is((select status from pgflow.step_tasks where run_id = pgflow_test.w(102
 
 -- an ended task's message is archived
 select pgflow.cancel_run(pgflow_test.w(103));
-select pgmq.send('plain', '{}') as stray \gset
-update pgflow.step_tasks set message_id = :stray where run_id = pgflow_test.w(103) and step_slug = 'a';
-select is_empty(format($$select pgflow.start_tasks('Plain', '{%s}', pgflow_test.w(1))$$, :stray), 'a task that ended is not given');
-select ok((select :stray in (select pgflow_test.archived('plain'))), 'its message is archived');
+select pgmq.send('plain', '{}') as leftover \gset
+update pgflow.step_tasks set message_id = :leftover where run_id = pgflow_test.w(103) and step_slug = 'a';
+select is_empty(format($$select pgflow.start_tasks('Plain', '{%s}', pgflow_test.w(1))$$, :leftover), 'a task that ended is not given');
+select ok((select :leftover in (select pgflow_test.archived('plain'))), 'its message is archived');
 
 -- refusals
 select throws_ok($$select pgflow.start_tasks('nope', '{1}', pgflow_test.w(1))$$, '42704', 'start_tasks: flow "nope" has no queue of its own', 'an unknown flow');

@@ -138,9 +138,9 @@ def test_started_task_of_a_dead_worker_is_waited_for(database, guide, served):
 
 
 def test_pause_after_the_fence_holds_the_final_states_until_it_is_repaired_and_fenced_again(database, guide, served):
-    other = database.worker("q", "stray", ["v1/a"], ["x"])
+    other = database.worker("q", "leftover", ["v1/a"], ["x"])
     other.register()
-    guide.load(manifest("A", A_ENTRY, entry("stray", "add", True, queue="q")))
+    guide.load(manifest("A", A_ENTRY, entry("leftover", "add", True, queue="q")))
     guide.run("fence")
     guide.run("deprecate")
     served.stop()
@@ -149,16 +149,16 @@ def test_pause_after_the_fence_holds_the_final_states_until_it_is_repaired_and_f
     assert other.outcomes() == ["unsupported"]
 
     database.worker("q", "fn", ["v1/a"], [NEW]).register(standby=True)
-    with pytest.raises(Refused, match='"stray" was paused by the guard'):
+    with pytest.raises(Refused, match='"leftover" was paused by the guard'):
         guide.run("apply")
     assert guide.now()[0] == "apply"
     paused = guide.run("pauses")
-    assert [(row["function_name"], row["queue_name"], row["worker_id"]) for row in paused] == [("stray", "q", other.id)]
+    assert [(row["function_name"], row["queue_name"], row["worker_id"]) for row in paused] == [("leftover", "q", other.id)]
     assert paused[0]["pairs"] == '[{"flowSlug": "w1", "stepSlug": "z"}]'
     assert 'was paused by the guard' in guide.waits("apply")
     guide.run("refence")
 
-    assert {row["function_name"] for row in guide.run("apply")} == {"fn", "stray"}
+    assert {row["function_name"] for row in guide.run("apply")} == {"fn", "leftover"}
 
 
 def test_sequence_b_switches_when_every_new_queue_is_covered_and_retires_when_drained(database, guide, served):

@@ -227,17 +227,17 @@ def test_the_guard_skips_a_message_that_another_session_is_reading(database, sql
 
 def test_a_reset_batch_is_visible_to_the_next_read_after_the_commit(database, sql):
     deploy(sql, "f", {"a": []})
-    stray, good = register(sql, "f", "stray", [("g", "a")]), register(sql, "f", "good", [("f", "a")])
+    leftover, good = register(sql, "f", "leftover", [("g", "a")]), register(sql, "f", "good", [("f", "a")])
     sql.run("select pgflow.start_flows('f', array_fill('{}'::jsonb, array[10]))")
     guard = database.session()
     guard.run("begin")
-    assert {c["outcome"] for c in guard.claim(stray, "f")} == {"unsupported"}
+    assert {c["outcome"] for c in guard.claim(leftover, "f")} == {"unsupported"}
     assert [c["outcome"] for c in sql.claim(good, "f")] == ["empty"]
 
     guard.run("commit")
 
     assert [c["outcome"] for c in sql.claim(good, "f")] == ["started"] * 10
-    assert sql.one("select enabled from pgflow.worker_functions where function_name = 'stray'") is False
+    assert sql.one("select enabled from pgflow.worker_functions where function_name = 'leftover'") is False
 
 
 def test_a_pause_that_cannot_be_written_commits_nothing(database, sql):

@@ -144,10 +144,10 @@ class Worker:
         self.session.run("select pgflow.mark_worker_stopped(%s)", worker)
 
     def trip_guard(self):
-        stray = register(self.session, "shared_q", "stray_fn", [("shared_v1", "a")])
-        if stray:
-            self.session.claim(stray, "shared_q", 3)
-            self.session.run("select pgflow.mark_worker_stopped(%s)", stray)
+        leftover = register(self.session, "shared_q", "stray_fn", [("shared_v1", "a")])
+        if leftover:
+            self.session.claim(leftover, "shared_q", 3)
+            self.session.run("select pgflow.mark_worker_stopped(%s)", leftover)
         self.session.run("select pgflow.enable_worker_function('stray_fn')")
 
     def old_form(self):

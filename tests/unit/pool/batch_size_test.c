@@ -19,7 +19,7 @@ static void end(void)
     harness_finish(&h);
 }
 
-TestSuite(bundle, .timeout = 60);
+TestSuite(batch_size, .timeout = 60);
 
 static struct pool_module after_handlers(int count, uint64_t us)
 {
@@ -30,7 +30,7 @@ static struct pool_module after_handlers(int count, uint64_t us)
     return module;
 }
 
-Test(bundle, is_one_task_until_twenty_handlers_in_a_row_were_quick)
+Test(batch_size, is_one_task_until_twenty_handlers_in_a_row_were_short)
 {
     struct pool_module module = after_handlers(19, 10);
 
@@ -41,7 +41,7 @@ Test(bundle, is_one_task_until_twenty_handlers_in_a_row_were_quick)
     cr_assert_eq(module_batch_size(&module, 100), 1);
 }
 
-Test(bundle, is_a_quarter_of_what_waits_so_that_few_tasks_are_spread)
+Test(batch_size, is_a_quarter_of_what_waits_so_that_few_tasks_are_spread)
 {
     struct pool_module module = after_handlers(20, 10);
 
@@ -50,7 +50,8 @@ Test(bundle, is_a_quarter_of_what_waits_so_that_few_tasks_are_spread)
     cr_assert_eq(module_batch_size(&module, 12), 3);
 }
 
-Test(bundle, burst_starts_a_few_runners_at_a_time_and_fills_every_slot, .init = begin, .fini = end)
+Test(batch_size, burst_starts_a_few_runners_at_a_time_and_fills_every_slot, .init = begin,
+     .fini = end)
 {
     struct record records[20] = {0};
 
@@ -73,7 +74,7 @@ Test(bundle, burst_starts_a_few_runners_at_a_time_and_fills_every_slot, .init = 
     }
 }
 
-Test(bundle, tasks_behind_a_slow_handler_move_to_other_runners, .init = begin, .fini = end)
+Test(batch_size, tasks_behind_a_slow_handler_move_to_other_runners, .init = begin, .fini = end)
 {
     struct record slow = {0}, others[15] = {0};
 

@@ -236,7 +236,7 @@ static pid_t start_sleep(struct record *record)
     return record->task.runner->pid;
 }
 
-static void expect_given_back(struct record *record)
+static void expect_recalled(struct record *record)
 {
     harness_wait(&h, &record->done, 1);
     cr_assert_eq(record->outcome, POOL_CANCELLED, "%s", record->error);
@@ -245,24 +245,24 @@ static void expect_given_back(struct record *record)
     record_free(record);
 }
 
-static void expect_given_back_after(int number)
+static void expect_recalled_after(int number)
 {
     struct record task = {0};
 
     pool_note_stop(h.pool);
     kill(start_sleep(&task), number);
-    expect_given_back(&task);
+    expect_recalled(&task);
     cr_assert_eq(h.held_count, 0);
 }
 
 Test(blame, nobody_is_when_a_stopping_host_and_its_runner_get_sigterm)
 {
-    expect_given_back_after(SIGTERM);
+    expect_recalled_after(SIGTERM);
 }
 
 Test(blame, nobody_is_when_a_stopping_host_and_its_runner_get_sigint)
 {
-    expect_given_back_after(SIGINT);
+    expect_recalled_after(SIGINT);
 }
 
 /* As a runtime does that ends by an exit when it is told to stop. */
@@ -272,7 +272,7 @@ Test(blame, nobody_is_when_the_runner_of_a_stopping_host_exits_with_143)
 
     pool_note_stop(h.pool);
     harness_submit(&h, &task, faults, "exit", "{\"status\": 143}");
-    expect_given_back(&task);
+    expect_recalled(&task);
 }
 
 static bool has_exited(struct harness *harness, void *data)
@@ -289,7 +289,7 @@ Test(blame, nobody_is_when_the_runner_was_signalled_before_its_host)
     harness_wait_for(&h, has_exited, NULL);
     cr_assert_eq(task.done, 0, "judged before the host can know");
     pool_note_stop(h.pool);
-    expect_given_back(&task);
+    expect_recalled(&task);
 }
 
 Test(blame, handler_is_when_its_runner_alone_gets_sigterm)

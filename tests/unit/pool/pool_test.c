@@ -1,5 +1,5 @@
 /*
- * Runners that come and go: on demand, idle, worn out, held, cancelled, killed.
+ * Runners that come and go: on demand, idle, recycled, suspended, cancelled, killed.
  */
 #include "harness.h"
 

@@ -64,7 +64,7 @@ Test(stuck, frozen_runner_is_replaced_and_its_task_runs_unblamed)
     expect_completed(&task, "{\"n\": 1}");
 }
 
-Test(stuck, frozen_runner_whose_task_was_taken_back_frees_its_slot)
+Test(stuck, frozen_runner_whose_task_was_recalled_frees_its_slot)
 {
     struct record first = {0}, second = {0};
 

@@ -30,7 +30,7 @@ static void teardown(void)
     free(worker);
 }
 
-TestSuite(boarding, .init = setup, .fini = teardown);
+TestSuite(result_batch, .init = setup, .fini = teardown);
 
 /* A handler of this run has come to its end. */
 static struct task *result_of(const char *run, enum task_verdict verdict)
@@ -56,7 +56,7 @@ static void refused(void)
     result_batch_requeue(worker, batch);
 }
 
-Test(boarding, results_go_together_and_releases_by_themselves)
+Test(result_batch, results_go_together_and_releases_by_themselves)
 {
     struct task *first = result_of("a", VERDICT_COMPLETED);
     struct task *second = result_of("b", VERDICT_RELEASE);
@@ -69,7 +69,7 @@ Test(boarding, results_go_together_and_releases_by_themselves)
     cr_assert(not(result_batch_fill(worker, batch, false)), "one call is on its way");
 }
 
-Test(boarding, refused_batch_goes_one_by_one_and_what_follows_together_again)
+Test(result_batch, refused_batch_goes_one_by_one_and_what_follows_together_again)
 {
     struct task *first = result_of("a", VERDICT_COMPLETED);
     struct task *second = result_of("b", VERDICT_COMPLETED);
@@ -93,7 +93,7 @@ Test(boarding, refused_batch_goes_one_by_one_and_what_follows_together_again)
     expect_on_board(2, third);
 }
 
-Test(boarding, who_is_apart_lets_all_others_go_first)
+Test(result_batch, who_is_isolated_lets_all_others_go_first)
 {
     struct task *locked = result_of("a", VERDICT_COMPLETED);
     expect_on_board(1, locked);
@@ -109,7 +109,7 @@ Test(boarding, who_is_apart_lets_all_others_go_first)
     cr_assert(batch->is_isolated);
 }
 
-Test(boarding, all_of_a_run_that_is_apart_goes_together_when_its_time_has_come)
+Test(result_batch, all_of_a_run_that_is_isolated_goes_together_when_its_time_has_come)
 {
     struct task *first = result_of("a", VERDICT_COMPLETED);
     struct task *other = result_of("b", VERDICT_COMPLETED);
@@ -127,7 +127,7 @@ Test(boarding, all_of_a_run_that_is_apart_goes_together_when_its_time_has_come)
     cr_assert(eq(u32, worker->tasks.isolated, 3));
 }
 
-Test(boarding, pause_grows_with_each_refusal_up_to_five_seconds)
+Test(result_batch, pause_grows_with_each_refusal_up_to_five_seconds)
 {
     struct task *task = result_of("a", VERDICT_COMPLETED);
     uint64_t last_ns = 0;
@@ -145,7 +145,7 @@ Test(boarding, pause_grows_with_each_refusal_up_to_five_seconds)
     cr_assert(gt(u64, task->isolated_until_ns, uv_hrtime() + 4 * NS_PER_S));
 }
 
-Test(boarding, run_that_holds_a_result_nobody_takes_is_split_as_a_whole)
+Test(result_batch, run_that_holds_a_result_nobody_takes_is_split_as_a_whole)
 {
     struct task *first = result_of("a", VERDICT_COMPLETED);
     result_of("a", VERDICT_COMPLETED);
@@ -163,7 +163,7 @@ Test(boarding, run_that_holds_a_result_nobody_takes_is_split_as_a_whole)
     cr_assert(not(batch->is_isolated));
 }
 
-Test(boarding, who_is_gone_is_apart_no_more)
+Test(result_batch, who_is_gone_is_isolated_no_more)
 {
     struct task *task = result_of("a", VERDICT_COMPLETED);
     task_isolate(&worker->tasks, task, DUE);

@@ -23,12 +23,12 @@ create temp table rare (name) as values
   ('ensure_flow_compiled');
 
 create temp view way as
-with recursive way (door, oid) as (
+with recursive way (entry, oid) as (
   select r.oid, r.oid
   from routine r
   where r.oid in (select g.routine from pgflow._api_grants() g) and r.name not in (select name from rare)
   union
-  select w.door, c.callee
+  select w.entry, c.callee
   from way w
   join routine r on r.oid = w.oid and not coalesce(r.is_door, false)
   join called c on c.caller = w.oid
@@ -36,7 +36,7 @@ with recursive way (door, oid) as (
 select * from way;
 
 select is_empty(
-  $$ select d.signature, r.signature from way w join routine d on d.oid = w.door join routine r on r.oid = w.oid
+  $$ select d.signature, r.signature from way w join routine d on d.oid = w.entry join routine r on r.oid = w.oid
      where r.reads_rows and not coalesce(r.is_door, false) order by 1, 2 $$,
   'who reads runs, states or tasks for a caller does so under the settings that leave one plan');
 
