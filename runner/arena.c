@@ -10,7 +10,7 @@
 enum { CHUNK_SIZE = 64 * 1024 };
 
 struct arena_chunk {
-    struct arena_chunk *next;
+    SLIST_ENTRY(arena_chunk) link;
     size_t used, size; /* bytes of `data` */
     alignas(max_align_t) char data[];
 };
@@ -24,17 +24,16 @@ static struct arena_chunk *add_chunk(struct arena *arena, size_t size)
     chunk = malloc(sizeof *chunk + size);
     if (chunk == NULL)
         return NULL;
-    chunk->next = arena->chunks;
     chunk->used = 0;
     chunk->size = size;
-    arena->chunks = chunk;
+    SLIST_INSERT_HEAD(&arena->chunks, chunk, link);
     return chunk;
 }
 
 void *arena_alloc(struct arena *arena, size_t size)
 {
     const size_t align = alignof(max_align_t);
-    struct arena_chunk *chunk = arena->chunks;
+    struct arena_chunk *chunk = SLIST_FIRST(&arena->chunks);
     void *piece;
 
     if (size > SIZE_MAX - align)
@@ -53,25 +52,24 @@ void arena_reset(struct arena *arena)
 {
     struct arena_chunk *kept = NULL;
 
-    while (arena->chunks != NULL) {
-        struct arena_chunk *chunk = arena->chunks;
+    while (!SLIST_EMPTY(&arena->chunks)) {
+        struct arena_chunk *chunk = SLIST_FIRST(&arena->chunks);
 
-        arena->chunks = chunk->next;
+        SLIST_REMOVE_HEAD(&arena->chunks, link);
         if (kept == NULL && chunk->size == CHUNK_SIZE)
             kept = chunk;
         else
             free(chunk);
     }
     if (kept != NULL) {
-        kept->next = NULL;
         kept->used = 0;
+        SLIST_INSERT_HEAD(&arena->chunks, kept, link);
     }
-    arena->chunks = kept;
 }
 
 void arena_finish(struct arena *arena)
 {
     arena_reset(arena);
-    free(arena->chunks);
-    arena->chunks = NULL;
+    free(SLIST_FIRST(&arena->chunks));
+    SLIST_INIT(&arena->chunks);
 }

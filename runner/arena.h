@@ -5,11 +5,12 @@
 #define PGFLOW_RUNNER_ARENA_H
 
 #include <stddef.h>
+#include <sys/queue.h>
 
 struct arena_chunk;
 
 struct arena {
-    struct arena_chunk *chunks; /* newest first; zeroed: empty */
+    SLIST_HEAD(, arena_chunk) chunks; /* newest first; zeroed: empty */
 };
 
 /* Aligned for any type, not initialised; NULL when there is no memory. */

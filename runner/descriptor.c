@@ -75,10 +75,10 @@ void descriptor_free(struct descriptor *descriptor)
     struct owned_descriptor *owner = (struct owned_descriptor *)descriptor;
     if (owner == NULL)
         return;
-    for (struct block *block = owner->blocks; block != NULL;) {
-        struct block *next = block->next;
+    while (!SLIST_EMPTY(&owner->blocks)) {
+        struct block *block = SLIST_FIRST(&owner->blocks);
+        SLIST_REMOVE_HEAD(&owner->blocks, link);
         free(block);
-        block = next;
     }
     free(owner);
 }

@@ -136,8 +136,7 @@ void *reading_alloc(struct reading *reading, size_t size)
         error_out_of_memory(reading->error);
         return NULL;
     }
-    block->next = owner->blocks;
-    owner->blocks = block;
+    SLIST_INSERT_HEAD(&owner->blocks, block, link);
     return block->data;
 }
 

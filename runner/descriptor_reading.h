@@ -8,6 +8,7 @@
 #include "runner/descriptor.h"
 #include "runner/descriptor_probe.h"
 #include <stddef.h>
+#include <sys/queue.h>
 
 /* The sizes of ABI 1.0, whatever is appended later. */
 #define MODULE_SIZE_1_0 (offsetof(pgf_module, extension) + sizeof(void *))
@@ -24,13 +25,13 @@ struct slug_entry {
 };
 
 struct block {
-    struct block *next;
+    SLIST_ENTRY(block) link;
     max_align_t data[];
 };
 
 struct owned_descriptor {
     struct descriptor descriptor; /* first: the public part */
-    struct block *blocks;
+    SLIST_HEAD(, block) blocks;
 };
 
 struct reading {

@@ -83,7 +83,7 @@ static void on_answered(void *cls, struct MHD_Connection *connection, void **see
 
     (void)seen;
     /* One that was dropped meanwhile does not come back. */
-    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK && place != NULL && place->next != NULL)
+    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK && place != NULL && place->is_taken)
         http_places_take(&server->places, place);
 }
 

@@ -7,16 +7,18 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 /* Memory of the caller. */
 struct http_place {
-    struct http_place *prev, *next; /* NULL both ways: it has none */
-    int fd;                         /* of somebody else, open as long as this has a place */
-    uint64_t answered_ns;           /* by uv_hrtime: the last time, or when it began */
+    TAILQ_ENTRY(http_place) link;
+    bool is_taken;
+    int fd;               /* of somebody else, open as long as this has a place */
+    uint64_t answered_ns; /* by uv_hrtime: the last time, or when it began */
 };
 
 struct http_places {
-    struct http_place head;
+    TAILQ_HEAD(, http_place) order;
     unsigned count;
 };
 

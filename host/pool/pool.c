@@ -51,8 +51,8 @@ void pool_return_task(struct pool *pool, struct pool_task *task)
 
 static void finish_returning(struct pool *pool)
 {
-    while (pool->returning.first != NULL) {
-        struct pool_task *task = pool->returning.first;
+    while (task_list_first(&pool->returning) != NULL) {
+        struct pool_task *task = task_list_first(&pool->returning);
         struct pool_result result = {.outcome = POOL_RETURNED, .retry_after_s = -1};
 
         task_list_remove(&pool->returning, task);
@@ -96,11 +96,11 @@ void pool_defer(struct pool *pool)
 static bool is_runner_of_ours(void *context, pid_t pid)
 {
     struct pool *pool = context;
+    struct runner *runner;
 
     for (uint32_t i = 0; i < pool->module_count; i++)
         for (int state = 0; state < RUNNER_EXITED; state++)
-            for (struct runner *runner = pool->modules[i]->runners[state].first; runner != NULL;
-                 runner = runner->next)
+            TAILQ_FOREACH (runner, &pool->modules[i]->runners[state].runners, link)
                 if (runner->pid == pid)
                     return true;
     return false;
@@ -142,6 +142,7 @@ struct pool *pool_create(const struct pool_config *config, struct error *error)
         error_out_of_memory(error);
         return NULL;
     }
+    task_list_init(&pool->returning);
     if (!copy_config(pool, config, error)) {
         free_pool(pool);
         return NULL;
@@ -178,6 +179,9 @@ struct pool_module *pool_add_module(struct pool *pool, const struct module_file 
     module->pool = pool;
     module->file = file;
     module->data = data;
+    task_list_init(&module->queue);
+    for (int state = 0; state < RUNNER_STATES; state++)
+        TAILQ_INIT(&module->runners[state].runners);
     uv_timer_init(pool->config.loop, &module->retry);
     module->retry.data = module;
     pool->modules[pool->module_count++] = module;
@@ -256,10 +260,11 @@ void pool_cancel(struct pool *pool, struct pool_task *task, enum pool_cancel_why
 
 void pool_note_stop(struct pool *pool)
 {
+    struct runner *runner;
+
     pool->stopping = true;
     for (uint32_t i = 0; i < pool->module_count; i++)
-        for (struct runner *runner = pool->modules[i]->runners[RUNNER_EXITED].first; runner != NULL;
-             runner = runner->next)
+        TAILQ_FOREACH (runner, &pool->modules[i]->runners[RUNNER_EXITED].runners, link)
             if (runner->awaits_stop)
                 runner_set_due(runner, uv_now(pool->config.loop));
 }
@@ -267,10 +272,11 @@ void pool_note_stop(struct pool *pool)
 static void kill_runners_of(struct pool_module *module)
 {
     for (int state = RUNNER_STARTING; state <= RUNNER_STOPPING; state++)
-        while (module->runners[state].first != NULL)
-            runner_kill(module->runners[state].first, state == RUNNER_STOPPING
-                                                          ? module->runners[state].first->cause
-                                                          : POOL_EXIT_KILLED);
+        while (TAILQ_FIRST(&module->runners[state].runners) != NULL)
+            runner_kill(TAILQ_FIRST(&module->runners[state].runners),
+                        state == RUNNER_STOPPING
+                            ? TAILQ_FIRST(&module->runners[state].runners)->cause
+                            : POOL_EXIT_KILLED);
 }
 
 void pool_kill_all(struct pool *pool)
@@ -366,17 +372,18 @@ void pool_close(struct pool *pool, void (*on_closed)(void *context))
     pool->killing = true;
     pool->on_closed = on_closed;
     for (uint32_t i = 0; i < pool->module_count; i++)
-        while (pool->modules[i]->runners[RUNNER_IDLE].first != NULL)
-            runner_stop(pool->modules[i]->runners[RUNNER_IDLE].first, POOL_EXIT_STOPPED);
+        while (TAILQ_FIRST(&pool->modules[i]->runners[RUNNER_IDLE].runners) != NULL)
+            runner_stop(TAILQ_FIRST(&pool->modules[i]->runners[RUNNER_IDLE].runners),
+                        POOL_EXIT_STOPPED);
     for (uint32_t i = 0; i < pool->module_count; i++) {
         struct pool_module *module = pool->modules[i];
 
         uv_timer_stop(&module->retry);
         module_return_queue(module);
-        while (module->runners[RUNNER_STARTING].first != NULL)
-            runner_kill(module->runners[RUNNER_STARTING].first, POOL_EXIT_KILLED);
-        while (module->runners[RUNNER_BUSY].first != NULL)
-            runner_kill(module->runners[RUNNER_BUSY].first, POOL_EXIT_KILLED);
+        while (TAILQ_FIRST(&module->runners[RUNNER_STARTING].runners) != NULL)
+            runner_kill(TAILQ_FIRST(&module->runners[RUNNER_STARTING].runners), POOL_EXIT_KILLED);
+        while (TAILQ_FIRST(&module->runners[RUNNER_BUSY].runners) != NULL)
+            runner_kill(TAILQ_FIRST(&module->runners[RUNNER_BUSY].runners), POOL_EXIT_KILLED);
     }
     pool_defer(pool);
 }

@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 #include <uv.h>
 
@@ -84,7 +85,7 @@ struct pool_task {
     void *data; /* the caller's */
 
     /* The pool's own; zero before pool_submit. */
-    struct pool_task *next, *previous;
+    TAILQ_ENTRY(pool_task) link;
     struct runner *runner;
     uint64_t sequence;   /* order of submission */
     uint64_t number;     /* in that runner */

@@ -42,7 +42,7 @@ static enum placement find_placement(const struct pool_module *module)
 
 static bool is_older(const struct pool_module *a, const struct pool_module *b)
 {
-    return a->queue.first->sequence < b->queue.first->sequence;
+    return task_list_first(&a->queue)->sequence < task_list_first(&b->queue)->sequence;
 }
 
 /* The module whose oldest task is the oldest that can be placed. */
@@ -64,7 +64,7 @@ static struct pool_module *pick_module(struct pool *pool, enum placement *placem
 
 static struct pool_task *take_first(struct pool_module *module)
 {
-    struct pool_task *task = module->queue.first;
+    struct pool_task *task = task_list_first(&module->queue);
 
     task_list_remove(&module->queue, task);
     return task;
@@ -87,7 +87,7 @@ static struct runner *pick_busy(struct pool_module *module, const struct pool_ta
     uint32_t count = module->runners[RUNNER_BUSY].count;
 
     for (uint32_t i = 0; i < count && i < LOOK_AT; i++) {
-        struct runner *runner = module->runners[RUNNER_BUSY].first;
+        struct runner *runner = TAILQ_FIRST(&module->runners[RUNNER_BUSY].runners);
 
         runner_set_state(runner, RUNNER_BUSY);
         if (runner_can_prefetch(runner, task) &&
@@ -105,7 +105,7 @@ static void prefetch(struct pool *pool)
         struct pool_module *module = pool->modules[i];
 
         while (module->queue.count > 0) {
-            struct runner *runner = pick_busy(module, module->queue.first);
+            struct runner *runner = pick_busy(module, task_list_first(&module->queue));
 
             if (runner == NULL)
                 break;
@@ -131,11 +131,11 @@ uint32_t module_batch_size(const struct pool_module *module, uint32_t queued)
 
 static void serve_idle(struct pool_module *module)
 {
-    struct runner *runner = module->runners[RUNNER_IDLE].first;
+    struct runner *runner = TAILQ_FIRST(&module->runners[RUNNER_IDLE].runners);
     uint32_t tasks = module_batch_size(module, module->queue.count);
 
     runner_send_task(runner, take_first(module));
-    while (--tasks > 0 && runner_can_prefetch(runner, module->queue.first))
+    while (--tasks > 0 && runner_can_prefetch(runner, task_list_first(&module->queue)))
         runner_send_task(runner, take_first(module));
 }
 
@@ -191,9 +191,9 @@ static void rebalance(struct pool *pool)
 
     for (uint32_t i = 0; i < pool->module_count && !freed; i++) {
         struct pool_module *module = pool->modules[i];
-        struct runner *runner = module->runners[RUNNER_BUSY].first;
+        struct runner *runner = TAILQ_FIRST(&module->runners[RUNNER_BUSY].runners);
 
-        for (; runner != NULL && !freed; runner = runner->next)
+        for (; runner != NULL && !freed; runner = TAILQ_NEXT(runner, link))
             waiting |= free_waiting(runner, now_ns, &freed);
     }
     if (freed)

@@ -43,7 +43,7 @@ enum task_state {
 };
 
 struct task_list {
-    struct pool_task *first, *last;
+    TAILQ_HEAD(, pool_task) tasks;
     uint32_t count;
 };
 
@@ -70,7 +70,7 @@ struct runner_output {
 struct runner {
     struct pool *pool;
     struct pool_module *module;
-    struct runner *next, *previous; /* on the list of its state */
+    TAILQ_ENTRY(runner) link; /* on the list of its state */
     enum runner_state state;
     enum pool_exit_cause cause; /* why it ends; meaningful from STOPPING on */
     pid_t pid;
@@ -117,7 +117,7 @@ struct runner {
 };
 
 struct runner_list {
-    struct runner *first, *last;
+    TAILQ_HEAD(, runner) runners;
     uint32_t count;
 };
 
@@ -191,7 +191,9 @@ enum {
     LIMIT_OOM_BURST_MS = 2000, /* one shortage ends several processes */
 };
 
-/* task_list.c: doubly linked through next and previous. */
+/* task_list.c */
+void task_list_init(struct task_list *list);
+struct pool_task *task_list_first(const struct task_list *list); /* NULL: it is empty */
 void task_list_append(struct task_list *list, struct pool_task *task);
 void task_list_prepend(struct task_list *list, struct pool_task *task);
 void task_list_remove(struct task_list *list, struct pool_task *task);

@@ -31,8 +31,8 @@ static void announce(struct pool_module *module)
 
 void module_return_queue(struct pool_module *module)
 {
-    while (module->queue.first != NULL) {
-        struct pool_task *task = module->queue.first;
+    while (task_list_first(&module->queue) != NULL) {
+        struct pool_task *task = task_list_first(&module->queue);
 
         task_list_remove(&module->queue, task);
         pool_return_task(module->pool, task);

@@ -35,30 +35,17 @@ static const unsigned legal_moves[RUNNER_STATES] = {
 
 static void unlink_runner(struct runner_list *list, struct runner *runner)
 {
-    if (runner->previous != NULL)
-        runner->previous->next = runner->next;
-    else
-        list->first = runner->next;
-    if (runner->next != NULL)
-        runner->next->previous = runner->previous;
-    else
-        list->last = runner->previous;
+    TAILQ_REMOVE(&list->runners, runner, link);
     list->count--;
 }
 
 /* Idle ones are a stack: the last used is the warmest. The others queue. */
 static void link_runner(struct runner_list *list, struct runner *runner, bool first)
 {
-    runner->previous = first ? NULL : list->last;
-    runner->next = first ? list->first : NULL;
-    if (runner->previous != NULL)
-        runner->previous->next = runner;
+    if (first)
+        TAILQ_INSERT_HEAD(&list->runners, runner, link);
     else
-        list->first = runner;
-    if (runner->next != NULL)
-        runner->next->previous = runner;
-    else
-        list->last = runner;
+        TAILQ_INSERT_TAIL(&list->runners, runner, link);
     list->count++;
 }
 

@@ -1,42 +1,33 @@
 /*
- * A doubly linked list of tasks, through the fields of the task itself.
+ * A list of tasks, through a field of the task itself, with its length.
  */
 #include "pool/pool_internal.h"
 
+void task_list_init(struct task_list *list)
+{
+    TAILQ_INIT(&list->tasks);
+    list->count = 0;
+}
+
+struct pool_task *task_list_first(const struct task_list *list)
+{
+    return TAILQ_FIRST(&list->tasks);
+}
+
 void task_list_append(struct task_list *list, struct pool_task *task)
 {
-    task->next = NULL;
-    task->previous = list->last;
-    if (list->last != NULL)
-        list->last->next = task;
-    else
-        list->first = task;
-    list->last = task;
+    TAILQ_INSERT_TAIL(&list->tasks, task, link);
     list->count++;
 }
 
 void task_list_prepend(struct task_list *list, struct pool_task *task)
 {
-    task->previous = NULL;
-    task->next = list->first;
-    if (list->first != NULL)
-        list->first->previous = task;
-    else
-        list->last = task;
-    list->first = task;
+    TAILQ_INSERT_HEAD(&list->tasks, task, link);
     list->count++;
 }
 
 void task_list_remove(struct task_list *list, struct pool_task *task)
 {
-    if (task->previous != NULL)
-        task->previous->next = task->next;
-    else
-        list->first = task->next;
-    if (task->next != NULL)
-        task->next->previous = task->previous;
-    else
-        list->last = task->previous;
-    task->next = task->previous = NULL;
+    TAILQ_REMOVE(&list->tasks, task, link);
     list->count--;
 }

@@ -35,10 +35,11 @@ static void watch_lateness(struct worker *worker, uint64_t claimed_ns, uint64_t 
 
 static void recall_late(struct worker *worker)
 {
+    struct task *task;
     uint64_t now_ns = uv_hrtime();
     bool recalled = false;
 
-    for (struct task *task = worker->tasks.first; task != NULL; task = task->next) {
+    TAILQ_FOREACH (task, &worker->tasks.tasks, link) {
         if (task->stage != STAGE_WAITING)
             continue;
         if (task->claimed_ns + LATE_NS > now_ns) {

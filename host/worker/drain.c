@@ -95,10 +95,12 @@ static void enter_report(struct worker *worker)
 
 static void cancel_handlers(struct worker *worker)
 {
+    struct task *task;
+
     log_warn("drain_timeout", "handlers did not finish within --drain-timeout; they are cancelled",
              LOG_QUEUE(worker->queue),
              LOG_FIELD_INT("handlers", task_count_in_pool(&worker->tasks)));
-    for (struct task *task = worker->tasks.first; task != NULL; task = task->next)
+    TAILQ_FOREACH (task, &worker->tasks.tasks, link)
         if (task->stage == STAGE_WAITING || task->stage == STAGE_RUNNING)
             pool_cancel(worker->pool, &task->pool, POOL_SHUTDOWN);
     worker->drain.deadline_ns = 0; /* the pool kills them by itself */

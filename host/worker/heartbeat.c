@@ -34,8 +34,10 @@ bool heartbeat_is_due(const struct worker *worker, uint64_t now_ns)
 
 static void cancel_ended_runs(struct worker *worker, const struct db_texts *runs)
 {
+    struct task *task;
+
     for (size_t i = 0; i < runs->count; i++)
-        for (struct task *task = worker->tasks.first; task != NULL; task = task->next) {
+        TAILQ_FOREACH (task, &worker->tasks.tasks, link) {
             if (task->run_ended || strcmp(task->row->run_id, runs->items[i]) != 0)
                 continue;
             task->run_ended = true;
@@ -76,9 +78,10 @@ static bool may_send(const struct worker *worker)
 /* The runs of all tasks whose result is not acknowledged; repetitions do no harm. */
 static size_t runs_in_flight(const struct worker *worker, const char **runs)
 {
+    const struct task *task;
     size_t count = 0;
 
-    for (const struct task *task = worker->tasks.first; task != NULL; task = task->next)
+    TAILQ_FOREACH (task, &worker->tasks.tasks, link)
         if (count == 0 || strcmp(runs[count - 1], task->row->run_id) != 0)
             runs[count++] = task->row->run_id;
     return count;

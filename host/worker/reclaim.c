@@ -67,13 +67,15 @@ static void on_released(void *ctx, const struct db_status *status, const int *re
 
 void reclaim_run(struct worker *worker)
 {
+    const struct task *task;
+
     if (worker->reclaim.state != RECLAIM_WANTED || !worker->up || worker->claims.in_flight)
         return;
     struct db_task_ref *in_flight = calloc(task_count(&worker->tasks) + 1, sizeof *in_flight);
     size_t count = 0;
     if (in_flight == NULL)
         return;
-    for (const struct task *task = worker->tasks.first; task != NULL; task = task->next)
+    TAILQ_FOREACH (task, &worker->tasks.tasks, link)
         in_flight[count++] = (struct db_task_ref){.run_id = task->row->run_id,
                                                   .step = task->row->step,
                                                   .task_index = task->row->task_index,

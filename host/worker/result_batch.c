@@ -34,7 +34,9 @@ static void isolate(struct worker *worker, struct task *task)
 
 static const struct task *isolated_of_its_run(const struct worker *worker, const struct task *task)
 {
-    for (const struct task *other = worker->tasks.first; other != NULL; other = other->next)
+    const struct task *other;
+
+    TAILQ_FOREACH (other, &worker->tasks.tasks, link)
         if (other->isolated_until_ns != 0 && is_same_run(task, other))
             return other;
     return NULL;
@@ -43,7 +45,9 @@ static const struct task *isolated_of_its_run(const struct worker *worker, const
 /* A handler that ends in a run that is isolated already would meet the same trouble. */
 static void follow_their_runs(struct worker *worker)
 {
-    for (struct task *task = worker->tasks.first; task != NULL; task = task->next) {
+    struct task *task;
+
+    TAILQ_FOREACH (task, &worker->tasks.tasks, link) {
         if (task->stage != STAGE_DONE || task->isolated_until_ns != 0)
             continue;
         const struct task *other = isolated_of_its_run(worker, task);
@@ -71,8 +75,8 @@ static void fill_together(struct worker *worker, struct result_batch *batch, boo
     size_t most = batch->singly > 0 ? 1 : LIMIT_BATCH;
     size_t bytes = 0;
 
-    for (struct task *task = worker->tasks.first; task != NULL && batch->count < most;
-         task = task->next)
+    for (struct task *task = TAILQ_FIRST(&worker->tasks.tasks); task != NULL && batch->count < most;
+         task = TAILQ_NEXT(task, link))
         if (is_waiting(task, releases) && task->isolated_until_ns == 0 &&
             !add_one(worker, batch, task, &bytes))
             return;
@@ -83,8 +87,8 @@ static void fill_isolated(struct worker *worker, struct result_batch *batch, boo
     uint64_t now_ns = uv_hrtime();
     size_t bytes = 0;
 
-    for (struct task *task = worker->tasks.first; task != NULL && batch->count < LIMIT_BATCH;
-         task = task->next) {
+    for (struct task *task = TAILQ_FIRST(&worker->tasks.tasks);
+         task != NULL && batch->count < LIMIT_BATCH; task = TAILQ_NEXT(task, link)) {
         if (!is_waiting(task, releases) || task->isolated_until_ns == 0 ||
             task->isolated_until_ns > now_ns)
             continue;
@@ -111,10 +115,11 @@ bool result_batch_fill(struct worker *worker, struct result_batch *batch, bool r
 /* Those that are due wait for the call that is on its way, whose answer wakes the pump. */
 uint64_t result_batch_next_ns(const struct worker *worker)
 {
+    const struct task *task;
     uint64_t now_ns = uv_hrtime();
     uint64_t next_ns = 0;
 
-    for (const struct task *task = worker->tasks.first; task != NULL; task = task->next)
+    TAILQ_FOREACH (task, &worker->tasks.tasks, link)
         if (task->stage == STAGE_DONE && task->isolated_until_ns > now_ns &&
             (next_ns == 0 || task->isolated_until_ns < next_ns))
             next_ns = task->isolated_until_ns;
@@ -132,8 +137,8 @@ bool result_batch_split(struct worker *worker, struct result_batch *batch)
 {
     if (batch->count == 1)
         return false;
-    for (struct task *task = worker->tasks.first; batch->is_isolated && task != NULL;
-         task = task->next)
+    for (struct task *task = TAILQ_FIRST(&worker->tasks.tasks); batch->is_isolated && task != NULL;
+         task = TAILQ_NEXT(task, link))
         if (is_same_run(task, batch->tasks[0]))
             task_isolate(&worker->tasks, task, 0);
     batch->singly += batch->count;

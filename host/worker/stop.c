@@ -19,7 +19,9 @@ void worker_wake(struct worker *worker)
 
 void stop_recall_waiting(struct worker *worker)
 {
-    for (struct task *task = worker->tasks.first; task != NULL; task = task->next)
+    struct task *task;
+
+    TAILQ_FOREACH (task, &worker->tasks.tasks, link)
         if (task->stage == STAGE_WAITING)
             (void)pool_recall(worker->pool, &task->pool);
 }

@@ -5,6 +5,12 @@
 
 #include "db/calls.h"
 
+void task_table_init(struct task_table *table)
+{
+    *table = (struct task_table){.isolated = 0};
+    TAILQ_INIT(&table->tasks);
+}
+
 struct task *task_add(struct task_table *table, struct db_claim_row *row,
                       const struct deployment_step *step, uint64_t claimed_ns)
 {
@@ -17,12 +23,7 @@ struct task *task_add(struct task_table *table, struct db_claim_row *row,
     task->claimed_ns = claimed_ns;
     task->retry_after_s = -1;
     task->pool.data = task;
-    task->previous = table->last;
-    if (table->last != NULL)
-        table->last->next = task;
-    else
-        table->first = task;
-    table->last = task;
+    TAILQ_INSERT_TAIL(&table->tasks, task, link);
     table->count[STAGE_WAITING]++;
     return task;
 }
@@ -42,8 +43,7 @@ void task_remove(struct task_table *table, struct task *task)
     task_isolate(table, task, 0);
     drop_text(table, task);
     table->count[task->stage]--;
-    *(task->previous != NULL ? &task->previous->next : &table->first) = task->next;
-    *(task->next != NULL ? &task->next->previous : &table->last) = task->previous;
+    TAILQ_REMOVE(&table->tasks, task, link);
     db_claim_row_drop(task->row);
     free(task);
 }

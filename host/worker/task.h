@@ -37,17 +37,19 @@ struct task {
     int retry_after_s;          /* -1: the step's backoff */
     uint64_t isolated_until_ns; /* 0: goes with the others; else see result_batch.c */
     uint32_t refusals;
-    struct task *next, *previous;
+    TAILQ_ENTRY(task) link;
 };
 
 struct task_table {
-    struct task *first, *last; /* by time of claim */
+    TAILQ_HEAD(task_queue, task) tasks; /* by time of claim */
     uint32_t count[STAGES];
     uint32_t isolated;     /* tasks that have isolated_until_ns */
     size_t result_bytes;   /* of the texts */
     uint64_t results_made; /* ever: tasks that came to done */
     uint64_t results_acknowledged;
 };
+
+void task_table_init(struct task_table *table);
 
 /* Takes over the row; the caller keeps it (db_claim_row_own) once the task is there. NULL: no
  * memory, and the row is still the claim's. */

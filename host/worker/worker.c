@@ -59,8 +59,8 @@ static bool open_all(struct worker *worker, struct error *error)
 
 static void free_all(struct worker *worker)
 {
-    while (worker->tasks.first != NULL)
-        task_remove(&worker->tasks, worker->tasks.first);
+    while (TAILQ_FIRST(&worker->tasks.tasks) != NULL)
+        task_remove(&worker->tasks, TAILQ_FIRST(&worker->tasks.tasks));
     modules_unload(worker);
     free(worker->info);
     free(worker);
@@ -109,6 +109,7 @@ struct worker_end worker_run(const struct settings *settings, const struct db_ad
         (void)error_out_of_memory(&end.error);
         return end;
     }
+    task_table_init(&worker->tasks);
     worker->settings = settings;
     worker->address = address;
     worker->runner_program = -1;

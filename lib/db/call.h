@@ -12,6 +12,7 @@
 #include "db/params.h"
 
 #include <libpq-fe.h>
+#include <sys/queue.h>
 
 struct call;
 
@@ -35,7 +36,7 @@ typedef void (*call_answer)(struct call *call, const struct db_status *status, P
 typedef void (*call_done)(void);
 
 struct call {
-    struct call *next;
+    STAILQ_ENTRY(call) link;
     const struct statement *statement;
     struct params params;
     enum call_connection connection;
@@ -59,6 +60,8 @@ struct call {
     bool permanent;
     char text[512];
 };
+
+STAILQ_HEAD(call_queue, call);
 
 /* Never NULL: without two KiB of memory nobody could be told, so it ends the
  * process; every task is durable. Payloads that find no memory are answered

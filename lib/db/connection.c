@@ -26,10 +26,16 @@ static const char *const state_names[] = {
     [CONNECTION_WAITING] = "waiting",
 };
 
+/* The oldest call without an answer; NULL: none. */
+static struct call *first_call(const struct connection *connection)
+{
+    return STAILQ_FIRST(&connection->calls);
+}
+
 void connection_init(struct connection *connection, struct db *db, int index, bool listens)
 {
     *connection = (struct connection){.db = db, .index = index, .listens = listens};
-    connection->tail = &connection->head;
+    STAILQ_INIT(&connection->calls);
     (void)uv_timer_init(db->loop, &connection->timer);
     connection->timer.data = connection;
 }
@@ -121,10 +127,10 @@ void connection_flush(struct connection *connection)
 static void on_deadline(uv_timer_t *timer)
 {
     struct connection *connection = timer->data;
-    const struct call *late = connection->head;
+    const struct call *late = first_call(connection);
     /* After a SIGSTOP or a long callback the answer may be here already. */
     read_answers(connection);
-    if (!connection->conn || !connection->head || connection->head != late)
+    if (!connection->conn || !first_call(connection) || first_call(connection) != late)
         return;
     connection_drop(connection, "a statement took longer than its deadline", false);
 }
@@ -132,7 +138,7 @@ static void on_deadline(uv_timer_t *timer)
 static void restart_deadline(struct connection *connection)
 {
     int deadline = connection->db->config.statement_deadline_ms;
-    if (!connection->head || connection->state == CONNECTION_GREETING)
+    if (!first_call(connection) || connection->state == CONNECTION_GREETING)
         return;
     (void)uv_timer_start(&connection->timer, on_deadline, (uint64_t)deadline, 0);
 }
@@ -172,9 +178,7 @@ static bool send_call(struct connection *connection, struct call *call)
 
 void connection_put(struct connection *connection, struct call *call)
 {
-    call->next = NULL;
-    *connection->tail = call;
-    connection->tail = &call->next;
+    STAILQ_INSERT_TAIL(&connection->calls, call, link);
     if (connection->count++ == 0)
         restart_deadline(connection);
     connection->dirty = true;
@@ -185,17 +189,13 @@ void connection_put(struct connection *connection, struct call *call)
 
 /* ---- Answers in ---- */
 
-static struct call *take_head(struct connection *connection)
+static struct call *take_first(struct connection *connection)
 {
-    struct call *call = connection->head;
-    connection->head = call->next;
-    call->next = NULL;
+    struct call *call = first_call(connection);
+    STAILQ_REMOVE_HEAD(&connection->calls, link);
     connection->count--;
-    if (!connection->head) {
-        connection->tail = &connection->head;
-        if (connection->state == CONNECTION_UP)
-            (void)uv_timer_stop(&connection->timer);
-    }
+    if (STAILQ_EMPTY(&connection->calls) && connection->state == CONNECTION_UP)
+        (void)uv_timer_stop(&connection->timer);
     restart_deadline(connection);
     return call;
 }
@@ -221,7 +221,7 @@ static bool should_resend(struct connection *connection, struct call *call)
 
 static void answer_head(struct connection *connection)
 {
-    struct call *call = take_head(connection);
+    struct call *call = take_first(connection);
     if (should_resend(connection, call)) {
         PQclear(call->result);
         call->result = NULL;
@@ -282,7 +282,7 @@ static void take_result(struct connection *connection, PGresult *result)
         PQclear(result);
         answer_head(connection);
     } else {
-        call_take_result(connection->head, result);
+        call_take_result(first_call(connection), result);
     }
 }
 
@@ -291,7 +291,7 @@ static void read_answers(struct connection *connection)
     const PGconn *conn = connection->conn;
     bool alive = PQconsumeInput(connection->conn) == 1;
     /* A callback may drop this connection, or close everything. */
-    while (connection->conn == conn && connection->head && !PQisBusy(connection->conn)) {
+    while (connection->conn == conn && first_call(connection) && !PQisBusy(connection->conn)) {
         take_result(connection, PQgetResult(connection->conn));
         take_notifications(connection);
     }
@@ -309,19 +309,18 @@ static void read_answers(struct connection *connection)
 
 static void lose_calls(struct connection *connection, const char *reason)
 {
-    struct call *call = connection->head;
-    connection->head = NULL;
-    connection->tail = &connection->head;
+    struct call_queue lost = STAILQ_HEAD_INITIALIZER(lost);
+    STAILQ_CONCAT(&lost, &connection->calls);
     connection->count = 0;
-    while (call) {
-        struct call *next = call->next;
+    while (!STAILQ_EMPTY(&lost)) {
+        struct call *call = STAILQ_FIRST(&lost);
+        STAILQ_REMOVE_HEAD(&lost, link);
         PQclear(call->result);
         call->result = NULL;
         if (call->is_greeting)
             call_destroy(call);
         else
             db_answer_later(connection->db, call, DB_LOST, false, reason);
-        call = next;
     }
 }
 
@@ -329,7 +328,7 @@ static void lose_calls(struct connection *connection, const char *reason)
 static void describe_loss(const struct connection *connection, char *text, size_t size,
                           const char *reason)
 {
-    const PGresult *last = connection->head ? connection->head->result : NULL;
+    const PGresult *last = first_call(connection) ? first_call(connection)->result : NULL;
     const char *primary = last ? PQresultErrorField(last, PG_DIAG_MESSAGE_PRIMARY) : NULL;
     sqlstate_describe(text, size, primary ? primary : reason);
 }

@@ -48,8 +48,7 @@ struct connection {
     PGconn *conn;
     bool dirty; /* calls were put since the last flush */
 
-    struct call *head; /* sent, in order; the head is the next to be answered */
-    struct call **tail;
+    struct call_queue calls; /* sent, in order; the first is the next to be answered */
     size_t count;
     int greetings_left;
     bool read_only; /* answered 25006: goes when its results are read */

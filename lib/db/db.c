@@ -31,13 +31,12 @@ static void close_connections(struct db *db)
 static void on_later(uv_timer_t *timer)
 {
     struct db *db = timer->data;
-    struct call *call = db->later_head;
-    db->later_head = NULL;
-    db->later_tail = &db->later_head;
-    while (call) {
-        struct call *next = call->next;
+    struct call_queue due = STAILQ_HEAD_INITIALIZER(due);
+    STAILQ_CONCAT(&due, &db->later);
+    while (!STAILQ_EMPTY(&due)) {
+        struct call *call = STAILQ_FIRST(&due);
+        STAILQ_REMOVE_HEAD(&due, link);
         call_answer_later(call);
-        call = next;
     }
 }
 
@@ -47,9 +46,7 @@ void db_answer_later(struct db *db, struct call *call, enum db_outcome outcome, 
     call->outcome = outcome;
     call->permanent = permanent;
     (void)snprintf(call->text, sizeof(call->text), "%s", text);
-    call->next = NULL;
-    *db->later_tail = call;
-    db->later_tail = &call->next;
+    STAILQ_INSERT_TAIL(&db->later, call, link);
     if (outcome == DB_LOST)
         db->counts.lost++;
     (void)uv_timer_start(&db->later_timer, on_later, 0, 0);
@@ -292,7 +289,7 @@ struct db *db_open(uv_loop_t *loop, const struct db_config *config, struct error
         return NULL;
     }
     db->loop = loop;
-    db->later_tail = &db->later_head;
+    STAILQ_INIT(&db->later);
     db->connection_count = config->connections;
     (void)uv_timer_init(loop, &db->open_timer);
     (void)uv_timer_init(loop, &db->later_timer);
@@ -343,7 +340,7 @@ static void close_handles(struct db *db)
 static void on_close(uv_timer_t *timer)
 {
     struct db *db = timer->data;
-    while (db->later_head)
+    while (!STAILQ_EMPTY(&db->later))
         on_later(&db->later_timer);
     close_handles(db);
 }
@@ -366,9 +363,10 @@ bool db_is_up(const struct db *db)
 size_t db_calls_pending(const struct db *db)
 {
     size_t count = 0;
+    const struct call *call;
     for (int i = 0; i < db->connection_count; i++)
         count += db->connections[i].count;
-    for (const struct call *call = db->later_head; call; call = call->next)
+    STAILQ_FOREACH (call, &db->later, link)
         count++;
     return count;
 }

@@ -27,8 +27,7 @@ struct db {
     struct connection connections[LIMIT_DB_CONNECTIONS];
     int connection_count;
     enum db_check check;
-    struct call *later_head;
-    struct call **later_tail;
+    struct call_queue later;
     struct db_counts counts;
     char last_reason[512];
     void (*closed)(void *ctx);

@@ -200,7 +200,7 @@ static bool lost_its_socket(struct harness *harness, void *data)
     const struct runner_list *busy = &((struct pool_module *)data)->runners[RUNNER_BUSY];
 
     (void)harness;
-    return busy->count > 0 && busy->first->socket_ended;
+    return busy->count > 0 && TAILQ_FIRST(&busy->runners)->socket_ended;
 }
 
 /* As after a SIGSTOP of the host: its time is over, and it has exited meanwhile. */
@@ -210,8 +210,9 @@ Test(fault, runner_that_exited_while_the_host_slept_is_not_blamed_for_its_socket
 
     harness_submit(&h, &task, faults, "close_all", "{\"ms\": 200}");
     harness_wait_for(&h, lost_its_socket, faults);
-    cr_assert_eq(
-        waitid(P_PID, (id_t)faults->runners[RUNNER_BUSY].first->pid, &child, WEXITED | WNOWAIT), 0);
+    cr_assert_eq(waitid(P_PID, (id_t)TAILQ_FIRST(&faults->runners[RUNNER_BUSY].runners)->pid,
+                        &child, WEXITED | WNOWAIT),
+                 0);
     usleep(LIMIT_EXIT_AFTER_SOCKET_MS * 1000 + 100000);
     harness_wait(&h, &task.done, 1);
 

@@ -258,7 +258,7 @@ Test(pool, runner_that_was_ready_while_the_host_slept_is_taken)
     pool_warm(module);
     while (module->runners[RUNNER_STARTING].count == 0)
         uv_run(&h.loop, UV_RUN_ONCE);
-    wait_for_its_word(module->runners[RUNNER_STARTING].first);
+    wait_for_its_word(TAILQ_FIRST(&module->runners[RUNNER_STARTING].runners));
     harness_wait(&h, &h.ready_count, 1);
 
     cr_assert_eq(h.held_count, 0);

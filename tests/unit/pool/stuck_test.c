@@ -35,7 +35,7 @@ TestSuite(stuck, .fini = end, .timeout = 60);
 
 static struct runner *only_runner(void)
 {
-    return faults->runners[RUNNER_IDLE].first;
+    return TAILQ_FIRST(&faults->runners[RUNNER_IDLE].runners);
 }
 
 static void expect_completed(struct record *record, const char *output)

@@ -18,14 +18,15 @@ static struct db_claim_row rows[8];
 static void setup(void)
 {
     worker = calloc(1, sizeof *worker);
+    task_table_init(&worker->tasks);
     batch = &worker->results.finish;
 }
 
 static void teardown(void)
 {
-    while (worker->tasks.first != NULL) {
-        worker->tasks.first->row = NULL;
-        task_remove(&worker->tasks, worker->tasks.first);
+    while (TAILQ_FIRST(&worker->tasks.tasks) != NULL) {
+        TAILQ_FIRST(&worker->tasks.tasks)->row = NULL;
+        task_remove(&worker->tasks, TAILQ_FIRST(&worker->tasks.tasks));
     }
     free(worker);
 }
@@ -147,10 +148,11 @@ Test(result_batch, pause_grows_with_each_refusal_up_to_five_seconds)
 
 Test(result_batch, run_that_holds_a_result_nobody_takes_is_split_as_a_whole)
 {
+    struct task *task;
     struct task *first = result_of("a", VERDICT_COMPLETED);
     result_of("a", VERDICT_COMPLETED);
     struct task *later = result_of("a", VERDICT_COMPLETED);
-    for (struct task *task = worker->tasks.first; task != NULL; task = task->next)
+    TAILQ_FOREACH (task, &worker->tasks.tasks, link)
         task_isolate(&worker->tasks, task, task == later ? FAR : DUE);
     expect_on_board(2, first);
 

@@ -20,6 +20,7 @@ static void setup(void)
 
     settings = (struct settings){.concurrency = 2, .batch_size = 2};
     worker = calloc(1, sizeof *worker);
+    task_table_init(&worker->tasks);
     worker->settings = &settings;
     worker->life.state = WORKER_RUNNING;
     worker->registry = registry_create(&error);
@@ -34,8 +35,8 @@ static void setup(void)
 
 static void teardown(void)
 {
-    while (worker->tasks.first != NULL)
-        task_remove(&worker->tasks, worker->tasks.first);
+    while (TAILQ_FIRST(&worker->tasks.tasks) != NULL)
+        task_remove(&worker->tasks, TAILQ_FIRST(&worker->tasks.tasks));
     registry_destroy(worker->registry);
     free(worker);
 }
@@ -205,13 +206,13 @@ Test(maintenance, waits_for_half_a_minute_of_connection)
 Test(maintenance, waits_for_the_results_that_were_there_when_it_became_due)
 {
     occupy(2);
-    struct task *task = worker->tasks.first;
+    struct task *task = TAILQ_FIRST(&worker->tasks.tasks);
     task_decide(&worker->tasks, task, VERDICT_COMPLETED, "1", 1);
     worker->maintenance.due = true;
     worker->maintenance.after_result = worker->tasks.results_made;
     cr_assert(not(maintenance_may_run(worker, 1000 * NS_PER_S)));
 
-    task_decide(&worker->tasks, task->next, VERDICT_COMPLETED, "2", 1);
+    task_decide(&worker->tasks, TAILQ_NEXT(task, link), VERDICT_COMPLETED, "2", 1);
     task_remove(&worker->tasks, task);
     cr_assert(maintenance_may_run(worker, 1000 * NS_PER_S));
 }
@@ -219,7 +220,7 @@ Test(maintenance, waits_for_the_results_that_were_there_when_it_became_due)
 Test(maintenance, does_not_wait_for_results_of_a_run_that_is_locked)
 {
     occupy(2);
-    struct task *task = worker->tasks.first;
+    struct task *task = TAILQ_FIRST(&worker->tasks.tasks);
     task_decide(&worker->tasks, task, VERDICT_COMPLETED, "1", 1);
     worker->maintenance.due = true;
     worker->maintenance.after_result = worker->tasks.results_made;

@@ -6,13 +6,18 @@
 
 static struct task_table table;
 
-static void teardown(void)
+static void setup(void)
 {
-    while (table.first != NULL)
-        task_remove(&table, table.first);
+    task_table_init(&table);
 }
 
-TestSuite(task, .fini = teardown);
+static void teardown(void)
+{
+    while (TAILQ_FIRST(&table.tasks) != NULL)
+        task_remove(&table, TAILQ_FIRST(&table.tasks));
+}
+
+TestSuite(task, .init = setup, .fini = teardown);
 
 Test(task, is_held_from_claim_to_acknowledgement)
 {
@@ -67,10 +72,10 @@ Test(task, table_keeps_the_order_of_claims)
 
     task_remove(&table, second);
 
-    cr_assert(eq(ptr, table.first, first));
-    cr_assert(eq(ptr, first->next, third));
-    cr_assert(eq(ptr, third->previous, first));
-    cr_assert(eq(ptr, table.last, third));
+    cr_assert(eq(ptr, TAILQ_FIRST(&table.tasks), first));
+    cr_assert(eq(ptr, TAILQ_NEXT(first, link), third));
+    cr_assert(eq(ptr, TAILQ_PREV(third, task_queue, link), first));
+    cr_assert(eq(ptr, TAILQ_LAST(&table.tasks, task_queue), third));
 }
 
 Test(task, released_before_it_began_is_no_result_in_the_pool)
