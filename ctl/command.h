@@ -98,6 +98,7 @@ int command_metrics(struct invocation *invocation, struct error *error);
 int command_migrate(struct invocation *invocation, struct error *error);
 int command_inspect(struct invocation *invocation, struct error *error);
 int command_exec(struct invocation *invocation, struct error *error);
+int command_compare(struct invocation *invocation, struct error *error);
 int command_lint(struct invocation *invocation, struct error *error);
 int command_new(struct invocation *invocation, struct error *error);
 int command_start(struct invocation *invocation, struct error *error);

@@ -72,6 +72,21 @@ const struct command command_table[] = {
         .run = command_lint,
     },
     {
+        .name = "compare",
+        .arguments = "OLD.so NEW.so",
+        .summary = "whether a new build of a flow may keep its slug",
+        .help =
+            "By the two files alone: what the database would say of NEW where OLD is compiled\n"
+            "and has open runs. Exit 0: the same slug is safe, or NEW has another slug and both\n"
+            "run side by side. Exit 1: take a new slug; what differs is listed. Exit 78: the\n"
+            "shape is the same, but a step has no contract text that says whether its handler\n"
+            "still reads and writes the same. Options may differ: the database keeps its own.\n",
+        .least = 2,
+        .most = 2,
+        .examples = "pgflowctl compare released/audit_v2.so build/audit_v2.so\n",
+        .run = command_compare,
+    },
+    {
         .name = "exec",
         .arguments = "FILE.so",
         .summary = "run one handler of a module, without a database",

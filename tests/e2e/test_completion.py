@@ -129,7 +129,7 @@ def test_commands_options_and_words_are_completed(alone):
 
 
 def test_the_helper_is_not_offered(alone):
-    assert last(alone, "pgflowctl comp") == "comp"
+    assert last(alone, "pgflowctl compl") == "compl"
 
 
 def test_without_a_database_nothing_is_said(alone):

@@ -1,18 +1,13 @@
 """pgflowctl lint: each mistake of a build is found by its name, and a clean module passes."""
 
 import json
-import subprocess
 
 import pytest
 
-from lib.paths import SANITIZED, SOURCE, module
+from lib.compiled import LINK, build
+from lib.paths import SANITIZED, module
 from lib.programs import run_ctl
 
-SDK = SOURCE / "plugin-sdk"
-COMPILE = ["-O1", "-fPIC", "-fvisibility=hidden", f"-I{SDK}/include", "-shared"]
-LINK = [f"-Wl,--version-script={SDK}/cmake/pgflow-module.map"] + [
-    f"-Wl,{flag}" for flag in ("-Bsymbolic", "--exclude-libs,ALL", "-z,defs", "-z,now", "-z,relro", "--build-id=sha1")
-]
 CLEAN = """
 #include <pgflow/module.h>
 static int32_t run(void *state, const pgf_call *call) { return state != NULL && call == NULL; }
@@ -41,19 +36,6 @@ constexpr auto run = [] { return ++counter<int>::calls; };
 constexpr pgf_step steps[] = {pgf::step("only", pgf::handler<run>)};
 PGF_EXPORT constexpr pgf_module pgflow_module_v1 = pgf::module("lint", steps);
 """
-
-
-def build(folder, text, *flags, link=None, name="flow.so"):
-    """A module made of the text with the flags of the SDK, then those given."""
-    language = "c++" if "module.hpp" in text else "c"
-    source = folder / f"{name}.{'cpp' if language == 'c++' else 'c'}"
-    source.write_text(text)
-    file = folder / name
-    compiler = ["g++", "-std=c++17"] if language == "c++" else ["gcc", "-std=c17"]
-    subprocess.run([*compiler, *COMPILE, source, "-o", file, *(LINK if link is None else link), *flags], check=True)
-    file.chmod(0o755)
-    folder.chmod(0o755)
-    return file
 
 
 def findings(file):

@@ -26,10 +26,13 @@ as $$
             format('[%s]', array_to_string(l.dependencies, ', ')))),
       (4, pgflow._difference('whenUnmet', s.step_slug, l.step_slug, s.when_unmet, l.when_unmet)),
       (5, pgflow._difference('whenExhausted', s.step_slug, l.step_slug, s.when_exhausted, l.when_exhausted)),
-      (6, pgflow._difference('requiredInputPattern', s.step_slug, l.step_slug,
-            s.required_input_pattern::text, l.required_input_pattern::text)),
-      (7, pgflow._difference('forbiddenInputPattern', s.step_slug, l.step_slug,
-            s.forbidden_input_pattern::text, l.forbidden_input_pattern::text))
+      -- As jsonb: 1.0 is 1.
+      (6, case when s.required_input_pattern is distinct from l.required_input_pattern
+        then pgflow._difference('requiredInputPattern', s.step_slug, l.step_slug,
+               s.required_input_pattern::text, l.required_input_pattern::text) end),
+      (7, case when s.forbidden_input_pattern is distinct from l.forbidden_input_pattern
+        then pgflow._difference('forbiddenInputPattern', s.step_slug, l.step_slug,
+               s.forbidden_input_pattern::text, l.forbidden_input_pattern::text) end)
     ) as p (part, line)
     where p.line is not null
   ) as d

@@ -1,6 +1,6 @@
 -- _get_flow_shape, _compare_flow_shapes, _create_flow_from_shape.
 begin;
-select plan(17);
+select plan(19);
 
 create temporary table shape as select jsonb '{"steps": [
   {"slug": "list", "stepType": "single", "dependencies": [], "whenUnmet": "skip", "whenExhausted": "fail",
@@ -21,6 +21,10 @@ select throws_ok($$ select pgflow._create_flow_from_shape('MADE', '{"steps": []}
   'refuses a name that is taken');
 
 select is(pgflow._compare_flow_shapes(s, s), '{}', 'a shape is like itself') from shape;
+create function pg_temp.with_pattern(pattern jsonb) returns jsonb language sql
+as $$ select jsonb_build_object('steps', jsonb_build_array(jsonb_build_object('slug', 'a', 'dependencies', '[]'::jsonb, 'requiredInputPattern', jsonb_build_object('defined', true, 'value', pattern)))) $$;
+select is(pgflow._compare_flow_shapes(pg_temp.with_pattern('{"n": 1.0}'), pg_temp.with_pattern('{"n": 1}')), '{}', 'patterns are compared as jsonb: 1.0 is 1');
+select is(cardinality(pgflow._compare_flow_shapes(pg_temp.with_pattern('{"n": 9007199254740993}'), pg_temp.with_pattern('{"n": 9007199254740992}'))), 1, 'and every digit counts');
 select is(
   pgflow._compare_flow_shapes('{"steps": [{"slug": "a", "dependencies": []}]}', '{"steps": [{"slug": "a"}]}'), '{}',
   'what is missing has its default');

@@ -1,0 +1,201 @@
+/*
+ * pgflowctl compare OLD.so NEW.so: may NEW keep the slug of OLD, where runs of OLD are open? By the
+ * two files alone.
+ */
+#include "ctl/author/flow_difference.h"
+#include "ctl/command.h"
+#include "ctl/module_descriptor.h"
+#include "ctl/plain.h"
+
+#include "base/buf.h"
+#include "base/json_view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum verdict { SAME_SLUG_IS_SAFE, NEW_SLUG_NEEDED, NO_CONTRACT, NEW_VERSION };
+
+static const char *const verdict_words[] = {
+    [SAME_SLUG_IS_SAFE] = "same_slug_is_safe",
+    [NEW_SLUG_NEEDED] = "new_slug_needed",
+    [NO_CONTRACT] = "no_contract",
+    [NEW_VERSION] = "new_version",
+};
+
+struct module_text {
+    char *descriptor;
+    struct json_view view;
+    char flow[LIMIT_SLUG + 1], alias[LIMIT_SLUG + 1];
+};
+
+struct lines {
+    struct buf text[FLOW_LINE_KINDS]; /* lines, each ends with a NUL */
+    size_t count[FLOW_LINE_KINDS];
+};
+
+static void keep_line(void *ctx, enum flow_line_kind kind, const char *text)
+{
+    struct lines *lines = ctx;
+    buf_put(&lines->text[kind], text, strlen(text) + 1);
+    lines->count[kind]++;
+}
+
+/* Slugs and aliases are plain: the registry has checked the descriptor. */
+static void copy_slug(char *out, struct json_view module, const char *name)
+{
+    struct json_view value;
+    out[0] = '\0';
+    if (json_view_member(module, name, &value) && value.size >= 2 && value.size - 2 <= LIMIT_SLUG)
+        (void)snprintf(out, LIMIT_SLUG + 1, "%.*s", (int)value.size - 2, value.text + 1);
+}
+
+static bool module_read(struct module_text *module, const char *path, struct error *error)
+{
+    module->descriptor = module_descriptor_read(path, error);
+    if (!module->descriptor)
+        return false;
+    if (!json_view_open(&module->view, module->descriptor, strlen(module->descriptor), error))
+        return error_wrap(error, "%s", path);
+    copy_slug(module->flow, module->view, "flowSlug");
+    copy_slug(module->alias, module->view, "alias");
+    return true;
+}
+
+static enum verdict judge(const struct module_text *old, const struct module_text *new,
+                          const struct lines *lines)
+{
+    if (strcmp(old->flow, new->flow) != 0)
+        return NEW_VERSION;
+    if (lines->count[FLOW_DIFFERS] > 0)
+        return NEW_SLUG_NEEDED;
+    return lines->count[FLOW_WITHOUT_CONTRACT] > 0 ? NO_CONTRACT : SAME_SLUG_IS_SAFE;
+}
+
+static void print_lines(const struct lines *lines, enum flow_line_kind kind, const char *title)
+{
+    const char *line = lines->text[kind].data;
+    if (lines->count[kind] == 0)
+        return;
+    printf("%s\n", title);
+    for (size_t i = 0; i < lines->count[kind]; i++, line += strlen(line) + 1) {
+        printf("  ");
+        plain_print_one_line(stdout, line);
+        printf("\n");
+    }
+}
+
+static void print_text(enum verdict verdict, const struct module_text *old,
+                       const struct module_text *new, const struct lines *lines)
+{
+    switch (verdict) {
+    case SAME_SLUG_IS_SAFE:
+        printf("%s: the same slug is safe\n", old->flow);
+        break;
+    case NEW_SLUG_NEEDED:
+        printf("%s: take a new slug; a compiled flow never changes\n", old->flow);
+        break;
+    case NO_CONTRACT:
+        printf("%s: the same shape, but without a contract nothing says whether the handlers still "
+               "agree; state one\n",
+               old->flow);
+        break;
+    case NEW_VERSION:
+        printf("%s, %s: versions of %s that run side by side\n", old->flow, new->flow, old->alias);
+        break;
+    }
+    print_lines(lines, FLOW_DIFFERS, "differs:");
+    print_lines(lines, FLOW_OPTION_DIFFERS,
+                "options differ (the database keeps its own until pgflowctl options --apply):");
+    if (verdict == NO_CONTRACT)
+        print_lines(lines, FLOW_WITHOUT_CONTRACT, "without a contract:");
+}
+
+static void put_list(struct buf *out, const char *name, const struct lines *lines,
+                     enum flow_line_kind kind)
+{
+    const char *line = lines->text[kind].data;
+    buf_printf(out, ", \"%s\": [", name);
+    for (size_t i = 0; i < lines->count[kind]; i++, line += strlen(line) + 1) {
+        buf_puts(out, i > 0 ? ", " : "");
+        buf_put_json_string(out, line, strlen(line));
+    }
+    buf_putc(out, ']');
+}
+
+static bool print_json(enum verdict verdict, const struct module_text *old,
+                       const struct module_text *new, const struct lines *lines,
+                       struct error *error)
+{
+    struct buf out;
+    buf_init(&out, LIMIT_DESCRIPTOR_JSON);
+    buf_printf(&out,
+               "{\"verdict\": \"%s\", \"old_flow\": \"%s\", \"new_flow\": \"%s\", "
+               "\"alias\": \"%s\"",
+               verdict_words[verdict], old->flow, new->flow, new->alias);
+    put_list(&out, "differences", lines, FLOW_DIFFERS);
+    put_list(&out, "option_differences", lines, FLOW_OPTION_DIFFERS);
+    put_list(&out, "steps_without_contract", lines, FLOW_WITHOUT_CONTRACT);
+    buf_puts(&out, "}\n");
+    bool ok = buf_ok(&out) || error_out_of_memory(error);
+    if (ok)
+        fputs(out.data, stdout);
+    buf_free(&out);
+    return ok;
+}
+
+static int exit_of(enum verdict verdict)
+{
+    switch (verdict) {
+    case NEW_SLUG_NEEDED:
+        return ERROR_ANSWER_NO;
+    case NO_CONTRACT:
+        return ERROR_CONFIG;
+    case SAME_SLUG_IS_SAFE:
+    case NEW_VERSION:
+        break;
+    }
+    return DONE;
+}
+
+static int compare(const struct module_text *old, const struct module_text *new,
+                   struct lines *lines, bool json, struct error *error)
+{
+    bool ok = true;
+    if (strcmp(old->flow, new->flow) != 0 && strcmp(old->alias, new->alias) != 0) {
+        (void)error_set(error, ERROR_USAGE,
+                        "%s (alias %s) and %s (alias %s) are no versions of one flow: give two "
+                        "modules of one slug or alias",
+                        old->flow, old->alias, new->flow, new->alias);
+        return FAILED;
+    }
+    if (!flow_compare(old->view, new->view, keep_line, lines, error))
+        return FAILED;
+    for (size_t kind = 0; kind < FLOW_LINE_KINDS; kind++)
+        ok = ok && (buf_ok(&lines->text[kind]) || error_out_of_memory(error));
+    if (!ok)
+        return FAILED;
+    enum verdict verdict = judge(old, new, lines);
+    if (json)
+        ok = print_json(verdict, old, new, lines, error);
+    else
+        print_text(verdict, old, new, lines);
+    return ok ? exit_of(verdict) : FAILED;
+}
+
+int command_compare(struct invocation *invocation, struct error *error)
+{
+    struct module_text old = {NULL}, new = {NULL};
+    struct lines lines = {.count = {0}};
+    int status = FAILED;
+    for (size_t kind = 0; kind < FLOW_LINE_KINDS; kind++)
+        buf_init(&lines.text[kind], LIMIT_DESCRIPTOR_JSON);
+    if (module_read(&old, invocation->arguments[0], error) &&
+        module_read(&new, invocation->arguments[1], error))
+        status = compare(&old, &new, &lines, invocation->json, error);
+    for (size_t kind = 0; kind < FLOW_LINE_KINDS; kind++)
+        buf_free(&lines.text[kind]);
+    free(old.descriptor);
+    free(new.descriptor);
+    return status;
+}
