@@ -311,7 +311,7 @@ const struct command command_table[] = {
     {
         .name = "drain",
         .arguments = "FLOW",
-        .summary = "how far a concrete flow is from having no work left",
+        .summary = "show what work a version of a flow still has",
         .help = "Exit 0 when it is safe to retire, 1 with the reasons when it is not.\n",
         .least = 1,
         .most = 1,

@@ -2,7 +2,7 @@
 -- working worker, and live working workers there that lack one of the flow's pairs
 -- (a held pair is a missing one; a worker that registered no pairs covers nothing,
 -- but takes messages; one whose function is disabled for it claims nothing).
--- No rows: the test passes. The one test of both doors.
+-- No rows: the check passes. activate_flow and offer_activation both make it.
 -- Locks: none; workers come and go.
 create function pgflow._switch_gaps(flow_slug text)
 returns table (queue_name text, reason text)

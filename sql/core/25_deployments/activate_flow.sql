@@ -1,4 +1,4 @@
--- The operator's door of a switch: new starts of the alias go to this version from
+-- How an operator switches an alias: new starts of the alias go to this version from
 -- now on; runs that started stay on theirs. Back to an older version is the same
 -- call. Returns the alias row; the version that is active already changes nothing.
 -- force: switch although the coverage test fails; tasks then wait for workers.

@@ -1,4 +1,4 @@
--- The hosts' door of a switch: a host offers its last-given version of an alias,
+-- How a host switches an alias: a host offers its last-given version of an alias,
 -- after registering and at heartbeats while the answer is waiting. One row:
 --
 -- activation   activated: this call switched; active: it was; waiting: not yet
