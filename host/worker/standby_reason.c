@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/json_view.h"
 #include "log/log.h"
 
 const char *standby_why(enum db_fence_reason reason)
@@ -36,6 +38,46 @@ bool standby_is_in_order(const struct worker *worker)
                                    standby->reason != DB_FENCE_NOT_IN_MANIFEST);
 }
 
+/* Slugs need no escapes. */
+static void put_slug(struct buf *text, struct json_view pair, const char *name)
+{
+    struct json_view slug;
+
+    if (json_view_member(pair, name, &slug) && slug.text[0] == '"')
+        buf_put(text, slug.text + 1, slug.size - 2);
+}
+
+/* The steps that a host read and could not run, as the guard noted them. */
+static void put_unsupported(struct buf *text, const char *pause_reason)
+{
+    struct json_view reason, pairs, pair;
+    struct error error;
+    size_t shown = 0;
+
+    if (pause_reason == NULL ||
+        !json_view_open(&reason, pause_reason, strlen(pause_reason), &error) ||
+        !json_view_member(reason, "pairs", &pairs) || pairs.text[0] != '[')
+        return;
+    for (struct json_walk walk = json_view_walk(pairs);
+         shown < LIMIT_MISSING_PAIRS_SHOWN && json_walk_element(&walk, &pair); shown++) {
+        buf_puts(text, shown == 0 ? ": no module for " : ", ");
+        put_slug(text, pair, "flowSlug");
+        buf_putc(text, '.');
+        put_slug(text, pair, "stepSlug");
+    }
+}
+
+static void put_pause(char *word, size_t size, const struct db_fence *fence)
+{
+    struct buf text;
+
+    buf_init(&text, LIMIT_LOG_VALUE / 2);
+    put_unsupported(&text, fence->pause_reason);
+    snprintf(word, size, "standing by: %s%s%s%s", standby_why(fence->reason), text.data,
+             fence->detail != NULL ? "; " : "", fence->detail != NULL ? fence->detail : "");
+    buf_free(&text);
+}
+
 static void put_word(char *word, size_t size, const struct db_fence *fence)
 {
     const char *why = fence->reason == DB_FENCE_DISABLED ? "the worker function is disabled"
@@ -43,8 +85,9 @@ static void put_word(char *word, size_t size, const struct db_fence *fence)
 
     if (fence->stands_by_for != NULL)
         snprintf(word, size, "standing by: %s", fence->detail != NULL ? fence->detail : why);
-    else if (fence->detail != NULL && fence->reason != DB_FENCE_DISABLED &&
-             fence->reason != DB_FENCE_PAUSED)
+    else if (fence->reason == DB_FENCE_PAUSED)
+        put_pause(word, size, fence);
+    else if (fence->detail != NULL && fence->reason != DB_FENCE_DISABLED)
         snprintf(word, size, "standing by: %s: %s", db_fence_reason_name(fence->reason),
                  fence->detail);
     else if (fence->detail != NULL)

@@ -2,6 +2,8 @@
 
 import json
 
+from lib.exposition import get
+
 ROUTED = ("routed_main", "routed_mail")
 
 
@@ -45,9 +47,12 @@ def test_restart_after_a_pause_stands_by_and_says_how_to_repair(database, hosts)
     database.start_flow("leftover")
     assert first.wait() == 78
 
-    second = hosts.start(queue=ROUTED[0], plugins=["routed_v1"], wait=False)
+    second = hosts.start("--metrics-listen", "127.0.0.1:0", queue=ROUTED[0], plugins=["routed_v1"], wait=False)
 
     second.log.wait("standby")
+    why = "standing by: the function was paused after unsupported work: no module for leftover.only"
+    assert get(second, "/readyz") == (200, why + "\n")
+    assert json.loads(get(second, "/status.json")[1])["host"]["word"] == why
     assert "leftover" in second.said()
     assert "enable" in second.said()
     assert second.running()
