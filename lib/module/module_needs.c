@@ -94,6 +94,13 @@ static bool is_glibc(const char *name)
     return strcmp(name, "libc.so.6") == 0 || strncmp(name, "ld-linux", 8) == 0;
 }
 
+/* As Alpine names it, as others do, and its loader. */
+static bool is_musl(const char *name)
+{
+    return strncmp(name, "libc.musl-", 10) == 0 || strcmp(name, "libc.so") == 0 ||
+           strncmp(name, "ld-musl-", 8) == 0;
+}
+
 static bool is_known(const struct module_needs *needs, const char *name)
 {
     for (size_t i = 0; i < needs->count; i++)
@@ -181,6 +188,11 @@ static bool read_need(struct search *search, const struct visit *visit, const ch
 {
     char path[PATH_MAX];
 
+    if (is_musl(name))
+        return error_set(search->error, ERROR_CONFIG,
+                         "needs '%s': it was built for musl, and hosts run on the GNU C library; "
+                         "build it on a system with glibc, not in an Alpine image",
+                         name);
     if (strchr(name, '/') != NULL)
         return check_path(name, search->error);
     if (is_glibc(name) || strcmp(name, visit->name) == 0 || is_known(search->needs, name) ||

@@ -8,8 +8,9 @@ import subprocess
 
 import pytest
 
+from lib.compiled import build
 from lib.paths import HOST, PATIENCE, SANITIZED, VALGRIND, module
-from lib.programs import environment, run_host, wait_gone
+from lib.programs import environment, run_ctl, run_host, wait_gone
 
 BAD_MODULES = {
     "no_entry": ["pgflow_module_v1"],
@@ -269,3 +270,23 @@ def test_kernel_that_forbids_code_in_memory_is_named_with_the_remedy(database):
 
     refused(done, "noop.so", "vm.memfd_noexec = 2", "sysctl -w vm.memfd_noexec=1")
     unchanged(database)
+
+
+FLOW = """
+#include <pgflow/module.h>
+static int32_t run(void *state, const pgf_call *call) { return state != NULL && call == NULL; }
+static const pgf_step steps[] = {{.slug = "only", .run = run}};
+PGF_EXPORT const pgf_module pgflow_module_v1 = {PGF_MODULE_HEADER, .flow_slug = "flow", .steps = PGF_ARRAY(steps)};
+"""
+
+
+@pytest.mark.parametrize("library", ["libc.musl-x86_64.so.1", "libc.so"])
+def test_module_built_for_musl_is_refused_with_the_remedy(tmp_path, library):
+    libc = tmp_path / "libc"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "/dev/null", f"-Wl,-soname,{library}", "-o", libc], check=True)
+    made = build(tmp_path, FLOW, "-Wl,--no-as-needed", libc)
+
+    said = run_ctl("inspect", made)
+
+    assert said.returncode == 78, said
+    assert f"needs '{library}': it was built for musl" in said.stderr and "build it on a system with glibc" in said.stderr, said
