@@ -18,9 +18,9 @@ static const char activate_sql[] =
 int command_activate(struct invocation *invocation, struct error *error)
 {
     const char *values[] = {invocation->arguments[0], invocation->arguments[1],
-                            invocation_value(invocation, "force") ? "t" : "f"};
+                            invocation_value(invocation, "force") != NULL ? "t" : "f"};
     struct db_rows *rows = query_rows(invocation->db, activate_sql, values, 3, error);
-    if (!rows) {
+    if (rows == NULL) {
         query_offer_flow(invocation->db, values[1], error);
         return FAILED;
     }
@@ -30,8 +30,8 @@ int command_activate(struct invocation *invocation, struct error *error)
     } else {
         const char *previous = db_rows_text(rows, 0, PREVIOUS);
         printf("alias %s starts runs of %s%s%s%s\n", db_rows_text(rows, 0, ALIAS),
-               db_rows_text(rows, 0, ACTIVE), previous ? " (before: " : "",
-               previous ? previous : "", previous ? ")" : "");
+               db_rows_text(rows, 0, ACTIVE), previous != NULL ? " (before: " : "",
+               previous != NULL ? previous : "", previous != NULL ? ")" : "");
     }
     db_rows_destroy(rows);
     return DONE;

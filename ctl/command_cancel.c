@@ -26,7 +26,7 @@ int command_cancel(struct invocation *invocation, struct error *error)
         return FAILED;
     }
     struct db_rows *rows = query_rows(invocation->db, cancel_sql, values, 2, error);
-    if (!rows)
+    if (rows == NULL)
         return FAILED;
     int status = FAILED;
     if (db_rows_count(rows) == 0) {

@@ -53,17 +53,17 @@ static void note_value(struct completion *completion, const char *option, const 
 static bool note_option(struct completion *completion, const char *word)
 {
     const char *equals = strchr(word, '=');
-    size_t size = equals ? (size_t)(equals - word) : strlen(word);
+    size_t size = equals != NULL ? (size_t)(equals - word) : strlen(word);
     completion->given[completion->given_count++] = word;
-    if (equals)
+    if (equals != NULL)
         note_value(completion, word, equals + 1);
     const char *value = complete_option_value(completion, word + 2, size - 2);
-    return !equals && value && *value;
+    return equals == NULL && value != NULL && *value;
 }
 
 static void note_argument(struct completion *completion, const char *word)
 {
-    if (!completion->is_host && !completion->command)
+    if (!completion->is_host && completion->command == NULL)
         completion->command = command_find(word);
     else
         completion->arguments[completion->argument_count++] = word;
@@ -76,7 +76,7 @@ static const char *note_words(struct completion *completion, const struct words 
     const char *open = NULL;
     for (size_t i = 1; i + 1 < words->count; i++) {
         const char *word = words->items[i];
-        if (open) {
+        if (open != NULL) {
             note_value(completion, open, word);
             open = NULL;
         } else if (strncmp(word, "--", 2) == 0) {
@@ -92,16 +92,16 @@ static void complete(struct completion *completion, const char *open)
 {
     const char *word = completion->current;
     const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
-    const char *option = equals ? word : open;
-    if (option) {
-        size_t size = equals ? (size_t)(equals - word) : strlen(option);
+    const char *option = equals != NULL ? word : open;
+    if (option != NULL) {
+        size_t size = equals != NULL ? (size_t)(equals - word) : strlen(option);
         const char *value = complete_option_value(completion, option + 2, size - 2);
-        completion->current = equals ? equals + 1 : word;
-        if (value)
+        completion->current = equals != NULL ? equals + 1 : word;
+        if (value != NULL)
             complete_specification(completion, value, 0);
     } else if (*word == '-' || completion->is_host) {
         complete_options(completion);
-    } else if (!completion->command) {
+    } else if (completion->command == NULL) {
         complete_commands(completion);
     } else {
         complete_specification(completion, completion->command->arguments,
@@ -112,7 +112,7 @@ static void complete(struct completion *completion, const char *open)
 static bool is_host(const char *program)
 {
     const char *slash = strrchr(program, '/');
-    return strcmp(slash ? slash + 1 : program, "pgflow-host") == 0;
+    return strcmp(slash != NULL ? slash + 1 : program, "pgflow-host") == 0;
 }
 
 int command_complete(struct invocation *invocation, struct error *error)
@@ -123,8 +123,8 @@ int command_complete(struct invocation *invocation, struct error *error)
      * with us. */
     (void)alarm(LONGEST_S);
     read_words(&words);
-    struct completion *completion = calloc(1, sizeof(*completion));
-    if (completion && buf_ok(&words.text) && words.count > 1) {
+    struct completion *completion = calloc(1, sizeof *completion);
+    if (completion != NULL && buf_ok(&words.text) && words.count > 1) {
         completion->invocation = invocation;
         completion->is_host = is_host(words.items[0]);
         completion->current = words.items[words.count - 1];

@@ -61,7 +61,7 @@ int command_coverage(struct invocation *invocation, struct error *error)
     if (!query_require_queue(invocation->db, queue, error))
         return FAILED;
     struct db_rows *rows = query_rows(invocation->db, coverage_sql, &queue, 1, error);
-    if (!rows)
+    if (rows == NULL)
         return FAILED;
     if (invocation->json)
         json_print_rows(stdout, rows);

@@ -56,13 +56,13 @@ int command_delete(struct invocation *invocation, struct error *error)
     const char *values[] = {invocation->arguments[0], yes ? "t" : "f"};
     struct db_rows *before =
         query_rows(invocation->db, invocation->json ? look_json_sql : look_sql, values, 2, error);
-    if (!before) {
+    if (before == NULL) {
         query_offer_flow(invocation->db, values[0], error);
         return FAILED;
     }
     struct db_rows *deleted =
         yes ? query_rows(invocation->db, force ? force_sql : delete_sql, values, 1, error) : NULL;
-    bool failed = yes && !deleted;
+    bool failed = yes && deleted == NULL;
     if (!failed && invocation->json) {
         json_print_row(stdout, before, 0);
         printf("\n");

@@ -31,7 +31,7 @@ static const char drain_json_sql[] =
 static int64_t number(const struct db_rows *rows, size_t column)
 {
     const char *text = db_rows_text(rows, 0, column);
-    return text ? strtoll(text, NULL, 10) : 0;
+    return text != NULL ? strtoll(text, NULL, 10) : 0;
 }
 
 static bool is_safe(const struct db_rows *rows)
@@ -77,10 +77,10 @@ static struct db_rows *wait_until_safe(struct invocation *invocation, int timeou
     for (;;) {
         struct db_rows *rows =
             query_rows(invocation->db, drain_sql, invocation->arguments, 1, error);
-        if (!rows && error->code != ERROR_UNAVAILABLE)
+        if (rows == NULL && error->code != ERROR_UNAVAILABLE)
             return NULL;
         bool over = timeout_s > 0 && clock_steady_ms() >= until_ms;
-        if (rows) {
+        if (rows != NULL) {
             most = number(rows, RUNS) > most ? number(rows, RUNS) : most;
             if (terminal)
                 print_progress(rows, most, last);
@@ -100,7 +100,7 @@ static int print_json(struct invocation *invocation, struct error *error)
 {
     struct db_rows *rows =
         query_rows(invocation->db, drain_json_sql, invocation->arguments, 1, error);
-    if (!rows)
+    if (rows == NULL)
         return FAILED;
     json_print_row(stdout, rows, 0);
     printf("\n");
@@ -113,7 +113,7 @@ int command_drain(struct invocation *invocation, struct error *error)
     int timeout_s = 0;
     struct db_rows *rows = NULL;
     bool wait = invocation_value(invocation, "wait") != NULL;
-    if (!wait && invocation_value(invocation, "timeout")) {
+    if (!wait && invocation_value(invocation, "timeout") != NULL) {
         (void)error_set(error, ERROR_USAGE, "--timeout goes with --wait");
         return FAILED;
     }
@@ -123,7 +123,7 @@ int command_drain(struct invocation *invocation, struct error *error)
         rows = wait_until_safe(invocation, timeout_s, error);
     else
         rows = query_rows(invocation->db, drain_sql, invocation->arguments, 1, error);
-    if (!rows) {
+    if (rows == NULL) {
         query_offer_flow(invocation->db, invocation->arguments[0], error);
         return FAILED;
     }

@@ -60,7 +60,7 @@ static const struct lever levers[] = {
      "select pgflow.delete_worker_function(n) from jsonb_array_elements_text($1::jsonb) n",
      "deleted", false},
 };
-enum { LEVERS = sizeof(levers) / sizeof(levers[0]) };
+enum { LEVERS = sizeof levers / sizeof levers[0] };
 
 static const struct lever *find_lever(const char *verb, struct error *error)
 {
@@ -73,7 +73,7 @@ static const struct lever *find_lever(const char *verb, struct error *error)
     const char *near = text_nearest(verb, verbs, LEVERS);
     (void)error_set(error, ERROR_USAGE,
                     "functions '%s': give enable, disable, deprecate, unpin or delete%s%s", verb,
-                    near ? "; did you mean " : "", near ? near : "");
+                    near != NULL ? "; did you mean " : "", near != NULL ? near : "");
     return NULL;
 }
 
@@ -87,11 +87,11 @@ static bool pull(struct invocation *invocation, const struct lever *lever, struc
         buf_put_json_string(&names, name, strlen(name));
     }
     buf_putc(&names, ']');
-    const char *values[] = {names.data, invocation_value(invocation, "force") ? "t" : "f"};
+    const char *values[] = {names.data, invocation_value(invocation, "force") != NULL ? "t" : "f"};
     struct db_rows *rows = buf_ok(&names) ? query_rows(invocation->db, lever->sql, values,
                                                        lever->takes_force ? 2 : 1, error)
                                           : NULL;
-    bool done = rows || (!buf_ok(&names) && error_out_of_memory(error));
+    bool done = rows != NULL || (!buf_ok(&names) && error_out_of_memory(error));
     db_rows_destroy(rows);
     buf_free(&names);
     return done;
@@ -103,7 +103,7 @@ int command_functions(struct invocation *invocation, struct error *error)
         return query_print(invocation->db, invocation->json, &print, NULL, 0, error) ? DONE
                                                                                      : FAILED;
     const struct lever *lever = find_lever(invocation->arguments[0], error);
-    if (!lever)
+    if (lever == NULL)
         return FAILED;
     if (invocation->count == 1) {
         (void)error_set(error, ERROR_USAGE,
@@ -111,7 +111,7 @@ int command_functions(struct invocation *invocation, struct error *error)
                         lever->verb);
         return FAILED;
     }
-    if (!lever->takes_force && invocation_value(invocation, "force")) {
+    if (!lever->takes_force && invocation_value(invocation, "force") != NULL) {
         (void)error_set(error, ERROR_USAGE, "functions %s: --force is for enable and deprecate",
                         lever->verb);
         return FAILED;

@@ -36,7 +36,7 @@ static const char graph_sql[] =
 static const char *text_of(const cJSON *object, const char *name)
 {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
-    return text ? text : "";
+    return text != NULL ? text : "";
 }
 
 static bool is_map(const cJSON *step)
@@ -107,7 +107,7 @@ static void print_edges(const cJSON *steps, const cJSON *step, int number, bool 
     cJSON_ArrayForEach(dependency, cJSON_GetObjectItemCaseSensitive(step, "dependencies"))
     {
         const char *slug = cJSON_GetStringValue(dependency);
-        printf("  s%d %s s%d%s\n", index_of(steps, slug ? slug : ""), arrow, number,
+        printf("  s%d %s s%d%s\n", index_of(steps, slug != NULL ? slug : ""), arrow, number,
                dot ? ";" : "");
     }
 }
@@ -155,11 +155,11 @@ static bool print_json(const cJSON *flow, struct error *error)
         (void)cJSON_AddItemToArray(list, one);
     }
     char *text = cJSON_PrintUnformatted(shown);
-    if (text)
+    if (text != NULL)
         printf("%s\n", text);
     cJSON_free(text);
     cJSON_Delete(shown);
-    return text || error_out_of_memory(error);
+    return text != NULL || error_out_of_memory(error);
 }
 
 /* A path is a file; a flow's name has neither dot nor slash. */
@@ -177,11 +177,11 @@ static char *read_stored(struct invocation *invocation, const char *name, struct
 {
     char *document = NULL;
     struct db_rows *rows = query_rows(invocation->db, graph_sql, &name, 1, error);
-    if (!rows)
+    if (rows == NULL)
         return NULL;
     if (db_rows_count(rows) == 0)
         (void)query_no_flow(invocation->db, name, error);
-    else if (!(document = strdup(db_rows_text(rows, 0, 0))))
+    else if ((document = strdup(db_rows_text(rows, 0, 0))) == NULL)
         (void)error_out_of_memory(error);
     db_rows_destroy(rows);
     return document;
@@ -191,20 +191,20 @@ int command_graph(struct invocation *invocation, struct error *error)
 {
     const char *name = invocation->arguments[0];
     const char *format = invocation_value(invocation, "format");
-    bool dot = format && strcmp(format, "dot") == 0;
-    if (format && !dot && strcmp(format, "mermaid") != 0) {
+    bool dot = format != NULL && strcmp(format, "dot") == 0;
+    if (format != NULL && !dot && strcmp(format, "mermaid") != 0) {
         (void)error_set(error, ERROR_USAGE, "--format '%s': give mermaid or dot", format);
         return FAILED;
     }
     char *document =
         is_file(name) ? module_descriptor_read(name, error) : read_stored(invocation, name, error);
-    cJSON *flow = document ? cJSON_Parse(document) : NULL;
-    if (document && !flow)
+    cJSON *flow = document != NULL ? cJSON_Parse(document) : NULL;
+    if (document != NULL && flow == NULL)
         (void)error_set(error, ERROR_INTERNAL, "%s: its description cannot be read", name);
     bool printed = flow != NULL;
-    if (flow && invocation->json)
+    if (flow != NULL && invocation->json)
         printed = print_json(flow, error);
-    else if (flow)
+    else if (flow != NULL)
         print_graph(flow, dot);
     cJSON_Delete(flow);
     free(document);

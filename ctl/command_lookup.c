@@ -17,7 +17,7 @@ const struct command_option command_shared_options[] = {
     {"version", NULL, "of pgflowctl, and the version of the schema that it carries"},
 };
 const size_t command_shared_option_count =
-    sizeof(command_shared_options) / sizeof(command_shared_options[0]);
+    sizeof command_shared_options / sizeof command_shared_options[0];
 
 const struct command *command_find(const char *name)
 {
@@ -37,7 +37,7 @@ bool command_unknown(const char *name, struct error *error)
             names[count++] = command_table[i].name;
     }
     const char *near = text_nearest(name, names, count);
-    if (near)
+    if (near != NULL)
         return error_set(error, ERROR_USAGE, "unknown command '%s'; did you mean '%s'?",
                          text_shown(name), near);
     return error_set(error, ERROR_USAGE, "unknown command '%s'; pgflowctl --help lists all",

@@ -13,9 +13,9 @@ int command_metrics(struct invocation *invocation, struct error *error)
 {
     struct db_rows *rows =
         query_rows(invocation->db, "select pgflow.database_metrics()", NULL, 0, error);
-    if (!rows)
+    if (rows == NULL)
         return FAILED;
-    fputs(db_rows_text(rows, 0, 0), stdout);
+    (void)fputs(db_rows_text(rows, 0, 0), stdout);
     db_rows_destroy(rows);
     return DONE;
 }

@@ -35,9 +35,9 @@ static int print_status(const struct invocation *invocation, struct error *error
 static void print_wait(void *ctx, const char *line)
 {
     (void)ctx;
-    fputs("pgflowctl: ", stderr);
+    (void)fputs("pgflowctl: ", stderr);
     plain_print(stderr, line);
-    fputc('\n', stderr);
+    (void)fputc('\n', stderr);
 }
 
 static int contract(struct invocation *invocation, struct upgrade *upgrade, struct error *error)
@@ -95,9 +95,9 @@ static int apply(struct invocation *invocation, struct upgrade *upgrade, struct 
 int command_migrate(struct invocation *invocation, struct error *error)
 {
     struct upgrade upgrade = {.sync = invocation->db, .tell = print_wait};
-    bool status = invocation_value(invocation, "status");
-    bool contracts = invocation_value(invocation, "contract");
-    bool down = invocation_value(invocation, "down");
+    bool status = invocation_value(invocation, "status") != NULL;
+    bool contracts = invocation_value(invocation, "contract") != NULL;
+    bool down = invocation_value(invocation, "down") != NULL;
     if (status + contracts + down > 1) {
         (void)error_set(error, ERROR_USAGE, "--status, --contract and --down exclude each other");
         return FAILED;

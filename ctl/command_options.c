@@ -58,20 +58,20 @@ static bool json_differs(const struct db_rows *rows)
     const char *list = db_rows_text(rows, 0, DIFFERENCE);
     json_print_row(stdout, rows, 0);
     printf("\n");
-    return list && list[1] != ']';
+    return list != NULL && list[1] != ']';
 }
 
 int command_options(struct invocation *invocation, struct error *error)
 {
     bool apply = invocation_value(invocation, "apply") != NULL;
     char *descriptor = module_descriptor_read(invocation->arguments[0], error);
-    if (!descriptor)
+    if (descriptor == NULL)
         return FAILED;
     const char *values[] = {descriptor, apply ? "t" : "f"};
     struct db_rows *rows =
         query_rows(invocation->db, invocation->json ? drift_json_sql : drift_sql, values, 2, error);
     free(descriptor);
-    if (!rows)
+    if (rows == NULL)
         return FAILED;
     bool differs = invocation->json ? json_differs(rows) : print_differences(rows, apply);
     db_rows_destroy(rows);

@@ -22,7 +22,7 @@ static bool ask_number(struct invocation *invocation, const char *sql, const cha
                        size_t count, int64_t *number, struct error *error)
 {
     struct db_rows *rows = query_rows(invocation->db, sql, values, count, error);
-    if (!rows)
+    if (rows == NULL)
         return false;
     *number = strtoll(db_rows_text(rows, 0, 0), NULL, 10);
     db_rows_destroy(rows);
@@ -38,7 +38,7 @@ static bool prune(struct invocation *invocation, const char *age, int batch, int
     int64_t number = batch;
     bool terminal = isatty(STDERR_FILENO) == 1;
     bool done = true;
-    (void)snprintf(most, sizeof(most), "%d", batch);
+    (void)snprintf(most, sizeof most, "%d", batch);
     const char *values[] = {age, most};
     while (done && number == batch) {
         done =
@@ -74,7 +74,7 @@ int command_prune(struct invocation *invocation, struct error *error)
     bool dry = invocation_value(invocation, "dry-run") != NULL;
     int batch = 0;
     int64_t runs = 0;
-    if (!age) {
+    if (age == NULL) {
         (void)error_set(error, ERROR_USAGE,
                         "give --older-than, as in: pgflowctl prune --older-than '30 days'");
         return FAILED;

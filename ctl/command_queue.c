@@ -36,7 +36,7 @@ static const struct query_print print = {
 int command_queue(struct invocation *invocation, struct error *error)
 {
     const char *name = invocation->count > 0 ? invocation->arguments[0] : NULL;
-    if (name && !query_require_queue(invocation->db, name, error))
+    if (name != NULL && !query_require_queue(invocation->db, name, error))
         return FAILED;
     return watch_print(invocation, &print, &name, 1, error);
 }

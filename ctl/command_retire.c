@@ -17,7 +17,7 @@ int command_retire(struct invocation *invocation, struct error *error)
         undo ? "select flow_slug as flow, alias, retired_at from pgflow.unretire_flow($1)"
              : "select flow_slug as flow, alias, retired_at from pgflow.retire_flow($1)";
     struct db_rows *rows = query_rows(invocation->db, sql, &flow, 1, error);
-    if (!rows) {
+    if (rows == NULL) {
         query_offer_flow(invocation->db, flow, error);
         return FAILED;
     }

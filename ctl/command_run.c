@@ -82,7 +82,8 @@ static int print_steps(struct invocation *invocation, const struct db_rows *run,
     struct db_rows *waits =
         query_rows(invocation->db, json ? waits_json_sql : waits_sql, &id, 1, error);
     struct db_rows *steps =
-        waits ? query_rows(invocation->db, json ? steps_json_sql : steps_sql, &id, 1, error) : NULL;
+        waits != NULL ? query_rows(invocation->db, json ? steps_json_sql : steps_sql, &id, 1, error)
+                      : NULL;
     bool done = steps != NULL;
 
     if (done)
@@ -95,7 +96,7 @@ static int print_steps(struct invocation *invocation, const struct db_rows *run,
 static int print_output(const struct db_rows *run, const char *id, struct error *error)
 {
     const char *output = db_rows_text(run, 0, OUTPUT);
-    if (!output) {
+    if (output == NULL) {
         (void)error_set(error, ERROR_ANSWER_NO, "run %s is %s and has no output", id,
                         db_rows_text(run, 0, STATUS));
         return FAILED;
@@ -115,12 +116,12 @@ int command_run(struct invocation *invocation, struct error *error)
         return FAILED;
     }
     struct db_rows *run = query_rows(invocation->db, run_sql, &id, 1, error);
-    if (!run)
+    if (run == NULL)
         return FAILED;
     if (db_rows_count(run) == 0) {
         (void)error_set(error, ERROR_ANSWER_NO,
                         "there is no run %s; pgflowctl runs lists the newest", id);
-    } else if (invocation_value(invocation, "output")) {
+    } else if (invocation_value(invocation, "output") != NULL) {
         status = print_output(run, id, error);
     } else {
         status = print_steps(invocation, run, id, error);

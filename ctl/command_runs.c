@@ -41,15 +41,16 @@ static const struct query_print print = {
 static bool check_status(const char *status, struct error *error)
 {
     static const char *const known[] = {"started", "completed", "failed", "cancelled"};
-    enum { KNOWN = sizeof(known) / sizeof(known[0]) };
-    for (size_t i = 0; status && i < KNOWN; i++) {
+    enum { KNOWN = sizeof known / sizeof known[0] };
+    for (size_t i = 0; status != NULL && i < KNOWN; i++) {
         if (strcmp(status, known[i]) == 0)
             return true;
     }
-    const char *near = status ? text_nearest(status, known, KNOWN) : NULL;
-    return !status || error_set(error, ERROR_USAGE,
-                                "--status '%s': give started, completed, failed or cancelled%s%s",
-                                status, near ? "; did you mean " : "", near ? near : "");
+    const char *near = status != NULL ? text_nearest(status, known, KNOWN) : NULL;
+    return status == NULL ||
+           error_set(error, ERROR_USAGE,
+                     "--status '%s': give started, completed, failed or cancelled%s%s", status,
+                     near != NULL ? "; did you mean " : "", near != NULL ? near : "");
 }
 
 int command_runs(struct invocation *invocation, struct error *error)
@@ -62,8 +63,8 @@ int command_runs(struct invocation *invocation, struct error *error)
         !invocation_number(invocation, "limit", 1, 10000, 20, &number, error))
         return FAILED;
     /* That a name with a slip has no runs would be no answer. */
-    if (values[0] && !query_require_flow(invocation->db, values[0], error))
+    if (values[0] != NULL && !query_require_flow(invocation->db, values[0], error))
         return FAILED;
-    (void)snprintf(limit, sizeof(limit), "%d", number);
+    (void)snprintf(limit, sizeof limit, "%d", number);
     return watch_print(invocation, &print, values, 3, error);
 }

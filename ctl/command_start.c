@@ -23,20 +23,20 @@ static bool start_run(struct invocation *invocation, const char *input, char *ru
 {
     const char *given = invocation_value(invocation, "run-id");
     const char *values[] = {invocation->arguments[0], input, given};
-    if (given && !text_is_uuid(given))
+    if (given != NULL && !text_is_uuid(given))
         return error_set(error, ERROR_USAGE, "--run-id '%s' is no UUID", given);
     struct db_rows *rows = query_rows(invocation->db,
                                       "select run_id from pgflow.start_flow($1, $2::jsonb, "
                                       "coalesce($3::uuid, gen_random_uuid()))",
                                       values, 3, error);
-    if (!rows) {
+    if (rows == NULL) {
         query_offer_flow(invocation->db, invocation->arguments[0], error);
         return false;
     }
     const char *text = db_rows_count(rows) == 1 ? db_rows_text(rows, 0, 0) : NULL;
-    (void)snprintf(run_id, size, "%s", text ? text : "");
+    (void)snprintf(run_id, size, "%s", text != NULL ? text : "");
     db_rows_destroy(rows);
-    return text || error_set(error, ERROR_INTERNAL, "pgflow.start_flow gave no run");
+    return text != NULL || error_set(error, ERROR_INTERNAL, "pgflow.start_flow gave no run");
 }
 
 enum { STATUS, OUTPUT, ERRORS, SECONDS };
@@ -71,12 +71,12 @@ static const char *choose_look(struct invocation *invocation, struct error *erro
         "   where p.pronamespace = to_regnamespace('pgflow')"
         "     and p.proname = 'get_run_with_states'), session_user";
     struct db_rows *rows = query_rows(invocation->db, rights_sql, NULL, 0, error);
-    if (!rows)
+    if (rows == NULL)
         return NULL;
     const char *tables = db_rows_text(rows, 0, 0);
     const char *client = db_rows_text(rows, 0, 1);
-    const char *look = tables && *tables == 't' ? look_at_tables_sql : look_as_client_sql;
-    if (client && *client == 'f' && look == look_as_client_sql) {
+    const char *look = tables != NULL && *tables == 't' ? look_at_tables_sql : look_as_client_sql;
+    if (client != NULL && *client == 'f' && look == look_as_client_sql) {
         (void)error_set(error, ERROR_CONFIG,
                         "nothing was started: user \"%s\" may not follow a run; start it without "
                         "--wait, or: grant pgflow_client to \"%s\"",
@@ -95,14 +95,14 @@ static struct db_rows *wait_for_end(struct invocation *invocation, const char *l
     uint64_t until_ms = clock_steady_ms() + (uint64_t)timeout_s * 1000;
     for (uint32_t looks = 0;; looks++) {
         struct db_rows *rows = query_rows(invocation->db, look, &run_id, 1, error);
-        if (!rows && error->code != ERROR_UNAVAILABLE)
+        if (rows == NULL && error->code != ERROR_UNAVAILABLE)
             return NULL;
-        if (rows && db_rows_count(rows) == 0) {
+        if (rows != NULL && db_rows_count(rows) == 0) {
             (void)error_set(error, ERROR_ANSWER_NO, "run %s was deleted", run_id);
             db_rows_destroy(rows);
             return NULL;
         }
-        if (rows && strcmp(db_rows_text(rows, 0, STATUS), "started") != 0)
+        if (rows != NULL && strcmp(db_rows_text(rows, 0, STATUS), "started") != 0)
             return rows;
         db_rows_destroy(rows);
         if (timeout_s > 0 && clock_steady_ms() >= until_ms) {
@@ -120,7 +120,7 @@ static void print_errors(const char *run_id, const char *status, const char *err
 {
     fprintf(stderr, "pgflowctl: run %s is %s\n", run_id, status);
     plain_print(stderr, errors);
-    fputc('\n', stderr);
+    (void)fputc('\n', stderr);
 }
 
 static void print_end(const struct invocation *invocation, const char *run_id,
@@ -132,15 +132,15 @@ static void print_end(const struct invocation *invocation, const char *run_id,
     if (invocation->json) {
         printf("{\"run\": \"%s\", \"status\": \"%s\", \"seconds\": %s, \"output\": ", run_id,
                status, db_rows_text(end, 0, SECONDS));
-        plain_print_json(stdout, output ? output : "null");
+        plain_print_json(stdout, output != NULL ? output : "null");
         printf("}\n");
-    } else if (!invocation_value(invocation, "output"))
+    } else if (invocation_value(invocation, "output") == NULL)
         printf("%s after %s s\n", status, db_rows_text(end, 0, SECONDS));
-    else if (output) {
+    else if (output != NULL) {
         plain_print_json(stdout, output);
         printf("\n");
     }
-    if (errors)
+    if (errors != NULL)
         print_errors(run_id, status, errors);
 }
 
@@ -149,7 +149,7 @@ static int wait_and_print(struct invocation *invocation, const char *look, const
 {
     (void)fflush(stdout);
     struct db_rows *end = wait_for_end(invocation, look, run_id, timeout_s, error);
-    if (!end)
+    if (end == NULL)
         return FAILED;
     bool completed = strcmp(db_rows_text(end, 0, STATUS), "completed") == 0;
     print_end(invocation, run_id, end);
@@ -164,17 +164,17 @@ int command_start(struct invocation *invocation, struct error *error)
     int timeout_s = 0;
     bool wait = invocation_value(invocation, "wait") != NULL;
     bool only_output = invocation_value(invocation, "output") != NULL;
-    if (!wait && (only_output || invocation_value(invocation, "timeout"))) {
+    if (!wait && (only_output || invocation_value(invocation, "timeout") != NULL)) {
         (void)error_set(error, ERROR_USAGE, "--output and --timeout go with --wait");
         return FAILED;
     }
     const char *look = wait ? choose_look(invocation, error) : NULL;
-    if (wait && !look)
+    if (wait && look == NULL)
         return FAILED;
     buf_init(&input, (size_t)LIMIT_PAYLOAD_MAX_MIB * LIMIT_MIB);
     bool started = invocation_number(invocation, "timeout", 1, 864000, 0, &timeout_s, error) &&
                    json_option_read(invocation, "input", "{}", &input, error) &&
-                   start_run(invocation, input.data, run_id, sizeof(run_id), error);
+                   start_run(invocation, input.data, run_id, sizeof run_id, error);
     buf_free(&input);
     if (!started)
         return FAILED;

@@ -428,4 +428,4 @@ const struct command command_table[] = {
     },
 };
 
-const size_t command_count = sizeof(command_table) / sizeof(command_table[0]);
+const size_t command_count = sizeof command_table / sizeof command_table[0];

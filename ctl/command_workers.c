@@ -57,7 +57,7 @@ static bool require_queue(struct invocation *invocation, const char *queue, stru
     struct db_rows *rows = query_rows(
         invocation->db, "select 1 from pgflow.workers where lower(queue_name) = lower($1) limit 1",
         &queue, 1, error);
-    if (!rows)
+    if (rows == NULL)
         return false;
     bool known = db_rows_count(rows) > 0;
     db_rows_destroy(rows);
@@ -67,8 +67,8 @@ static bool require_queue(struct invocation *invocation, const char *queue, stru
 int command_workers(struct invocation *invocation, struct error *error)
 {
     const char *values[] = {invocation_value(invocation, "queue"),
-                            invocation_value(invocation, "all") ? "t" : "f"};
-    if (values[0] && !require_queue(invocation, values[0], error))
+                            invocation_value(invocation, "all") != NULL ? "t" : "f"};
+    if (values[0] != NULL && !require_queue(invocation, values[0], error))
         return FAILED;
     return watch_print(invocation, &print, values, 2, error);
 }

@@ -27,22 +27,22 @@ static const char *choice_value(const struct option_spec *spec)
 {
     static char words[128];
     size_t size = 0;
-    for (const char *const *word = spec->choices; *word && size < sizeof(words); word++)
-        size += (size_t)snprintf(words + size, sizeof(words) - size, "%s%s", size > 0 ? "|" : "",
-                                 *word);
+    for (const char *const *word = spec->choices; *word != NULL && size < sizeof words; word++)
+        size +=
+            (size_t)snprintf(words + size, sizeof words - size, "%s%s", size > 0 ? "|" : "", *word);
     return words;
 }
 
 static const char *host_option_value(const char *name, size_t size)
 {
-    for (size_t i = 0; i < sizeof(host_values) / sizeof(host_values[0]); i++) {
+    for (size_t i = 0; i < sizeof host_values / sizeof host_values[0]; i++) {
         if (is_named(host_values[i].option, name, size))
             return host_values[i].specification;
     }
     for (size_t i = 0; i < option_count; i++) {
         if (is_named(option_table[i].name, name, size))
-            return option_table[i].choices ? choice_value(&option_table[i])
-                                           : option_table[i].value_name;
+            return option_table[i].choices != NULL ? choice_value(&option_table[i])
+                                                   : option_table[i].value_name;
     }
     return "";
 }
@@ -57,7 +57,8 @@ const char *complete_option_value(const struct completion *completion, const cha
         if (is_named(command_shared_options[i].name, name, size))
             return command_shared_options[i].value_name;
     }
-    for (size_t i = 0; command && i < COMMAND_OPTIONS && command->options[i].name; i++) {
+    for (size_t i = 0; command != NULL && i < COMMAND_OPTIONS && command->options[i].name != NULL;
+         i++) {
         if (is_named(command->options[i].name, name, size))
             return command->options[i].value_name;
     }
@@ -77,7 +78,7 @@ static bool is_given(const struct completion *completion, const char *name)
 static void offer(const struct completion *completion, const char *name, const char *about)
 {
     char word[64];
-    (void)snprintf(word, sizeof(word), "--%s", name);
+    (void)snprintf(word, sizeof word, "--%s", name);
     complete_one(completion, word, about);
 }
 
@@ -90,7 +91,8 @@ void complete_options(const struct completion *completion)
     }
     if (completion->is_host)
         return;
-    for (size_t i = 0; command && i < COMMAND_OPTIONS && command->options[i].name; i++) {
+    for (size_t i = 0; command != NULL && i < COMMAND_OPTIONS && command->options[i].name != NULL;
+         i++) {
         if (!is_given(completion, command->options[i].name))
             offer(completion, command->options[i].name, command->options[i].help);
     }

@@ -38,7 +38,7 @@ void complete_one(const struct completion *completion, const char *word, const c
 {
     const char *current = completion->current;
     if (strncmp(word, current, strlen(current)) == 0 && text_is_printable(word))
-        printf("%s\t%s\n", word, about && text_is_printable(about) ? about : "");
+        printf("%s\t%s\n", word, about != NULL && text_is_printable(about) ? about : "");
 }
 
 static void complete_from_database(const struct completion *completion, const char *sql)
@@ -46,10 +46,10 @@ static void complete_from_database(const struct completion *completion, const ch
     struct error ignored;
     struct invocation *invocation = completion->invocation;
     invocation->hurried = true;
-    if (!invocation->db && !invocation_connect(invocation, &ignored))
+    if (invocation->db == NULL && !invocation_connect(invocation, &ignored))
         return;
     struct db_rows *rows = db_sync_query(invocation->db, sql, NULL, 0, &ignored);
-    for (size_t i = 0; rows && i < db_rows_count(rows); i++)
+    for (size_t i = 0; rows != NULL && i < db_rows_count(rows); i++)
         complete_one(completion, db_rows_text(rows, i, 0), db_rows_text(rows, i, 1));
     db_rows_destroy(rows);
 }
@@ -64,7 +64,7 @@ static void complete_from_steps(const struct completion *completion, const cJSON
     cJSON_ArrayForEach(step, cJSON_GetObjectItemCaseSensitive(module, "steps"))
     {
         const char *word = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(step, member));
-        if (!word || cJSON_HasObjectItem(seen, word))
+        if (word == NULL || cJSON_HasObjectItem(seen, word))
             continue;
         (void)cJSON_AddTrueToObject(seen, word);
         complete_one(completion, word, flow);
@@ -76,9 +76,9 @@ static void complete_from_modules(const struct completion *completion, const cha
 {
     struct error ignored;
     cJSON *seen = cJSON_CreateObject();
-    for (size_t i = 0; seen && i < count; i++) {
+    for (size_t i = 0; seen != NULL && i < count; i++) {
         char *descriptor = module_descriptor_read_trusted(files[i], &ignored);
-        cJSON *module = descriptor ? cJSON_Parse(descriptor) : NULL;
+        cJSON *module = descriptor != NULL ? cJSON_Parse(descriptor) : NULL;
         complete_from_steps(completion, module, member, seen);
         cJSON_Delete(module);
         free(descriptor);
@@ -89,7 +89,7 @@ static void complete_from_modules(const struct completion *completion, const cha
 static void complete_alternative(const struct completion *completion, const char *alternative)
 {
     const char *dot = strchr(alternative, '.');
-    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
         if (strcmp(alternative, sources[i].placeholder) == 0)
             complete_from_database(completion, sources[i].sql);
     }
@@ -100,8 +100,9 @@ static void complete_alternative(const struct completion *completion, const char
                               "slug");
     else if (strcmp(alternative, "FOLDER") == 0)
         printf(":folders\n");
-    else if (strcmp(alternative, "FILE") == 0 || (dot && isupper((unsigned char)*alternative)))
-        printf(":files %s\n", dot ? dot : "");
+    else if (strcmp(alternative, "FILE") == 0 ||
+             (dot != NULL && isupper((unsigned char)*alternative)))
+        printf(":files %s\n", dot != NULL ? dot : "");
     else if (islower((unsigned char)*alternative))
         complete_one(completion, alternative, "");
 }
@@ -127,13 +128,13 @@ void complete_specification(const struct completion *completion, const char *spe
 {
     size_t size = 0;
     const char *word = find_word(specification, index, &size);
-    if (word && size > 3 && strncmp(word + size - 3, "...", 3) == 0)
+    if (word != NULL && size > 3 && strncmp(word + size - 3, "...", 3) == 0)
         size -= 3;
-    while (word && size > 0) {
+    while (word != NULL && size > 0) {
         char alternative[ALTERNATIVE];
         size_t length = strcspn(word, "|");
         length = length < size ? length : size;
-        (void)snprintf(alternative, sizeof(alternative), "%.*s", (int)length, word);
+        (void)snprintf(alternative, sizeof alternative, "%.*s", (int)length, word);
         complete_alternative(completion, alternative);
         length += length < size;
         word += length;

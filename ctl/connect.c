@@ -41,19 +41,19 @@ static char *configured_database(const char *path, struct error *error)
 
 static void print_warning(const char *text)
 {
-    fputs("pgflowctl: warning: ", stderr);
+    (void)fputs("pgflowctl: warning: ", stderr);
     plain_print(stderr, text);
-    fputc('\n', stderr);
+    (void)fputc('\n', stderr);
 }
 
 bool invocation_connect(struct invocation *invocation, struct error *error)
 {
-    const char *path = invocation->config ? invocation->config : getenv("PGFLOW_CONFIG");
+    const char *path = invocation->config != NULL ? invocation->config : getenv("PGFLOW_CONFIG");
     char *configured = NULL;
-    if (path && *path) {
+    if (path != NULL && *path) {
         error_clear(error);
         configured = configured_database(path, error);
-        if (!configured && error->code != ERROR_NONE)
+        if (configured == NULL && error->code != ERROR_NONE)
             return false;
     }
     struct db_sync_config config = {

@@ -14,14 +14,14 @@ static bool add_memory(struct option_layer *layer, const struct option_spec *spe
                        const struct invocation *invocation, struct error *error)
 {
     const char *given = invocation_value(invocation, spec->name);
-    const char *path = invocation->config ? invocation->config : getenv("PGFLOW_CONFIG");
+    const char *path = invocation->config != NULL ? invocation->config : getenv("PGFLOW_CONFIG");
     struct buf text;
-    if (given)
+    if (given != NULL)
         return option_layer_add(layer, spec, "--handler-memory", given, error);
     given = getenv("PGFLOW_HANDLER_MEMORY");
-    if (given)
+    if (given != NULL)
         return option_layer_add(layer, spec, "PGFLOW_HANDLER_MEMORY", given, error);
-    if (!path)
+    if (path == NULL)
         return true;
     buf_init(&text, LIMIT_CONFIG_FILE);
     bool ok = (text_file_read_trusted(path, &text, error) || error_wrap(error, "--config")) &&

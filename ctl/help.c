@@ -9,8 +9,9 @@
 static void print_option(const struct command_option *option)
 {
     char head[64];
-    (void)snprintf(head, sizeof(head), "--%s%s%s", option->name, option->value_name ? " " : "",
-                   option->value_name ? option->value_name : "");
+    (void)snprintf(head, sizeof head, "--%s%s%s", option->name,
+                   option->value_name != NULL ? " " : "",
+                   option->value_name != NULL ? option->value_name : "");
     printf("  %-24s %s\n", head, option->help);
 }
 
@@ -57,7 +58,7 @@ void help_print_command(const struct command *command)
     printf("pgflowctl %s%s%s: %s\n\n%s", command->name, *command->arguments ? " " : "",
            command->arguments, command->summary, command->help);
     printf("\nOptions:\n");
-    for (size_t i = 0; i < COMMAND_OPTIONS && command->options[i].name; i++)
+    for (size_t i = 0; i < COMMAND_OPTIONS && command->options[i].name != NULL; i++)
         print_option(&command->options[i]);
     print_shared_options();
     print_examples(command->examples);

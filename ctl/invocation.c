@@ -10,7 +10,8 @@
 
 size_t invocation_option_index(const struct command *command, const char *name, size_t size)
 {
-    for (size_t i = 0; command && i < COMMAND_OPTIONS && command->options[i].name; i++) {
+    for (size_t i = 0; command != NULL && i < COMMAND_OPTIONS && command->options[i].name != NULL;
+         i++) {
         if (strlen(command->options[i].name) == size &&
             strncmp(command->options[i].name, name, size) == 0)
             return i;
@@ -30,7 +31,7 @@ bool invocation_number(const struct invocation *invocation, const char *option, 
     const char *text = invocation_value(invocation, option);
     char *end = NULL;
     *number = fallback;
-    if (!text)
+    if (text == NULL)
         return true;
     long value = strtol(text, &end, 10);
     if (*text == '\0' || *end != '\0' || value < least || value > most)

@@ -26,7 +26,7 @@ bool json_option_read(const struct invocation *invocation, const char *name, con
                       struct buf *text, struct error *error)
 {
     const char *given = invocation_value(invocation, name);
-    return (read_given(given ? given : otherwise, text, error) &&
+    return (read_given(given != NULL ? given : otherwise, text, error) &&
             json_check_text(text->data, text->size, error)) ||
            error_wrap(error, "--%s", name);
 }

@@ -37,7 +37,7 @@ static void put_time(struct buf *out, const char *text)
 static void put_cell(struct buf *out, const struct db_rows *rows, size_t row, size_t column)
 {
     const char *text = db_rows_text(rows, row, column);
-    if (!text)
+    if (text == NULL)
         buf_puts(out, "null");
     else if (db_rows_is_bool(rows, column))
         buf_puts(out, *text == 't' ? "true" : "false");

@@ -18,7 +18,8 @@
 static bool needs_database(const struct invocation *invocation)
 {
     const struct command *command = invocation->command;
-    return command->needs_database && !(command->is_offline && command->is_offline(invocation));
+    return command->needs_database &&
+           !(command->is_offline != NULL && command->is_offline(invocation));
 }
 
 static int run_command(struct invocation *invocation, int argc, char **argv, struct error *error)
@@ -50,7 +51,7 @@ static int run(int argc, char **argv, struct error *error)
         return FAILED;
     if (invocation.version)
         print_version();
-    else if (invocation.help && invocation.command)
+    else if (invocation.help && invocation.command != NULL)
         help_print_command(invocation.command);
     else if (invocation.help)
         help_print_all();
@@ -69,9 +70,9 @@ int main(int argc, char **argv)
     log_open(STDERR_FILENO, LOG_FORMAT_AUTO, LOG_LEVEL_FATAL);
     int status = run(argc, argv, &error);
     if (status == FAILED) {
-        fputs("pgflowctl: ", stderr);
+        (void)fputs("pgflowctl: ", stderr);
         plain_print(stderr, error.text);
-        fputc('\n', stderr);
+        (void)fputc('\n', stderr);
         status = error.code;
     }
     if (!standard_output_end("pgflowctl") && status == DONE)

@@ -12,7 +12,7 @@
 
 static bool ends_sentence(const char *text, size_t i)
 {
-    return i > 0 && text[i] == ' ' && strchr(".?!", text[i - 1]);
+    return i > 0 && text[i] == ' ' && strchr(".?!", text[i - 1]) != NULL;
 }
 
 /* Text between macros. A line of it must not look like a macro, and two dashes are
@@ -27,11 +27,11 @@ static void put_text(const char *text, size_t size, bool filled)
             continue;
         }
         if (at_start && (text[i] == '.' || text[i] == '\''))
-            fputs("\\&", stdout);
+            (void)fputs("\\&", stdout);
         if (text[i] == '\\')
-            fputs("\\e", stdout);
+            (void)fputs("\\e", stdout);
         else if (text[i] == '-')
-            fputs("\\-", stdout);
+            (void)fputs("\\-", stdout);
         else
             (void)putchar(text[i]);
     }
@@ -41,13 +41,13 @@ static void put_text(const char *text, size_t size, bool filled)
 
 static void put_option(const char *name, const char *value_name)
 {
-    printf(".It Fl \\-%s%s", name, value_name ? " Ar \"" : "");
-    printf(value_name ? "%s\"\n" : "\n", value_name);
+    printf(".It Fl \\-%s%s", name, value_name != NULL ? " Ar \"" : "");
+    printf(value_name != NULL ? "%s\"\n" : "\n", value_name);
 }
 
 static void put_host_option(const struct option_spec *spec)
 {
-    if (spec->section)
+    if (spec->section != NULL)
         printf(".El\n.Ss %s\n.Bl -tag -width Ds\n", spec->section);
     put_option(spec->name, spec->value_name);
     put_text(spec->help, strlen(spec->help), true);
@@ -72,15 +72,15 @@ static void put_paragraphs(const char *text)
 {
     while (*text) {
         const char *end = strstr(text, "\n\n");
-        size_t size = end ? (size_t)(end - text) + 1 : strlen(text);
+        size_t size = end != NULL ? (size_t)(end - text) + 1 : strlen(text);
         char copy[2048];
-        (void)snprintf(copy, sizeof(copy), "%.*s", (int)size, text);
+        (void)snprintf(copy, sizeof copy, "%.*s", (int)size, text);
         bool columns = strstr(copy, "  ") != NULL;
         printf(columns ? ".Bd -literal\n" : ".Pp\n");
         put_text(copy, strlen(copy), !columns);
         if (columns)
             printf(".Ed\n");
-        text += size + (end ? 1 : 0);
+        text += size + (end != NULL ? 1 : 0);
     }
 }
 
@@ -91,13 +91,13 @@ static void put_command(const struct command *command)
     (void)putchar(toupper((unsigned char)command->summary[0]));
     put_text(command->summary + 1, strlen(command->summary) - 1, true);
     put_paragraphs(command->help);
-    if (command->options[0].name)
+    if (command->options[0].name != NULL)
         printf(".Bl -tag -width Ds\n");
-    for (size_t i = 0; i < COMMAND_OPTIONS && command->options[i].name; i++) {
+    for (size_t i = 0; i < COMMAND_OPTIONS && command->options[i].name != NULL; i++) {
         put_option(command->options[i].name, command->options[i].value_name);
         put_text(command->options[i].help, strlen(command->options[i].help), true);
     }
-    if (command->options[0].name)
+    if (command->options[0].name != NULL)
         printf(".El\n");
     printf(".Bd -literal -offset indent\n");
     put_text(command->examples, strlen(command->examples), false);
@@ -127,7 +127,7 @@ static void put_shared_options(void)
 int main(void)
 {
     char line[4096];
-    while (fgets(line, sizeof(line), stdin)) {
+    while (fgets(line, sizeof line, stdin) != NULL) {
         if (strcmp(line, "@HOST_OPTIONS@\n") == 0)
             put_host_options();
         else if (strcmp(line, "@CTL_COMMANDS@\n") == 0)
@@ -135,7 +135,7 @@ int main(void)
         else if (strcmp(line, "@CTL_OPTIONS@\n") == 0)
             put_shared_options();
         else
-            fputs(line, stdout);
+            (void)fputs(line, stdout);
     }
     return ferror(stdin) || fflush(stdout) != 0;
 }

@@ -15,7 +15,7 @@ bool module_descriptor_check(const char *path, const char *descriptor, struct er
     struct registry_module module = {
         .file = path, .descriptor = descriptor, .sha256 = "", .build_id = ""};
     struct registry *registry = registry_create(error);
-    bool good = registry && registry_add(registry, &module, error);
+    bool good = registry != NULL && registry_add(registry, &module, error);
     registry_destroy(registry);
     return good;
 }
@@ -28,7 +28,7 @@ static char *read_descriptor(const char *path, bool check_owner, struct error *e
         return NULL;
     char *descriptor = module_inspect(program, path, check_owner, &size, error);
     (void)close(program);
-    if (descriptor && !module_descriptor_check(path, descriptor, error)) {
+    if (descriptor != NULL && !module_descriptor_check(path, descriptor, error)) {
         free(descriptor);
         descriptor = NULL;
     }

@@ -34,9 +34,9 @@ static void explain_rights(struct db_sync *db, struct error *error)
         " 'usage'), false)";
     struct error ignored;
     struct db_rows *rows = db_sync_query(db, sql, NULL, 0, &ignored);
-    const char *user = rows ? db_rows_text(rows, 0, 0) : "?";
+    const char *user = rows != NULL ? db_rows_text(rows, 0, 0) : "?";
     bool has[3] = {false, false, false};
-    for (size_t i = 0; rows && i < 3; i++)
+    for (size_t i = 0; rows != NULL && i < 3; i++)
         has[i] = strcmp(db_rows_text(rows, 0, i + 1), "t") == 0;
     if (has[0])
         (void)error_set(error, ERROR_CONFIG,
@@ -60,15 +60,15 @@ static void explain_rights(struct db_sync *db, struct error *error)
 static void explain(struct db_sync *db, struct error *error)
 {
     char sqlstate[6];
-    (void)snprintf(sqlstate, sizeof(sqlstate), "%s", db_sync_sqlstate(db));
+    (void)snprintf(sqlstate, sizeof sqlstate, "%s", db_sync_sqlstate(db));
     static const char *const not_there[] = {"3F000", "42P01", "42883"};
     static const char *const bad_word[] = {"42704", "22023", "22P02", "22007",
                                            "22008", "23514", "23505"};
     if (strcmp(sqlstate, "55000") == 0)
         error->code = ERROR_ANSWER_NO;
-    else if (is_one_of(sqlstate, bad_word, sizeof(bad_word) / sizeof(bad_word[0])))
+    else if (is_one_of(sqlstate, bad_word, sizeof bad_word / sizeof bad_word[0]))
         error->code = ERROR_USAGE;
-    else if (is_one_of(sqlstate, not_there, sizeof(not_there) / sizeof(not_there[0])))
+    else if (is_one_of(sqlstate, not_there, sizeof not_there / sizeof not_there[0]))
         (void)error_set(error, ERROR_CONFIG,
                         "%s; is the schema pgflow installed here? run: pgflowctl migrate",
                         error->text);
@@ -80,7 +80,7 @@ struct db_rows *query_rows(struct db_sync *db, const char *sql, const char *cons
                            size_t count, struct error *error)
 {
     struct db_rows *rows = db_sync_query(db, sql, values, count, error);
-    if (!rows)
+    if (rows == NULL)
         explain(db, error);
     return rows;
 }
@@ -88,11 +88,11 @@ struct db_rows *query_rows(struct db_sync *db, const char *sql, const char *cons
 static const char *nearest_cell(const struct db_rows *rows, const char *name)
 {
     size_t count = db_rows_count(rows);
-    const char **names = calloc(count + 1, sizeof(*names));
+    const char **names = calloc(count + 1, sizeof *names);
     const char *near = NULL;
-    for (size_t i = 0; names && i < count; i++)
+    for (size_t i = 0; names != NULL && i < count; i++)
         names[i] = db_rows_text(rows, i, 0);
-    if (names)
+    if (names != NULL)
         near = text_nearest(name, names, count);
     free((void *)names);
     return near;
@@ -105,7 +105,7 @@ static bool is_alias(struct db_sync *db, const char *name, struct error *error)
     struct db_rows *rows =
         db_sync_query(db, "select active_flow_slug from pgflow.flow_aliases where alias = $1",
                       &name, 1, &ignored);
-    bool found = rows && db_rows_count(rows) == 1;
+    bool found = rows != NULL && db_rows_count(rows) == 1;
     if (found)
         (void)error_set(error, ERROR_USAGE,
                         "'%s' is an alias, which points at '%s'; name the version that is meant",
@@ -122,8 +122,8 @@ bool query_no_flow(struct db_sync *db, const char *name, struct error *error)
     struct db_rows *rows = db_sync_query(
         db, "select flow_slug from pgflow.flows union select alias from pgflow.flow_aliases", NULL,
         0, &ignored);
-    const char *near = rows ? nearest_cell(rows, name) : NULL;
-    if (near)
+    const char *near = rows != NULL ? nearest_cell(rows, name) : NULL;
+    if (near != NULL)
         (void)error_set(error, ERROR_USAGE, "there is no flow '%s'; did you mean '%s'?",
                         text_shown(name), near);
     else
@@ -145,7 +145,7 @@ bool query_require_flow(struct db_sync *db, const char *name, struct error *erro
                                       "select flow_slug from pgflow.flows where flow_slug = $1 or "
                                       "alias = $1 limit 1",
                                       &name, 1, error);
-    if (!rows)
+    if (rows == NULL)
         return false;
     bool known = db_rows_count(rows) > 0;
     db_rows_destroy(rows);
@@ -157,15 +157,15 @@ bool query_require_queue(struct db_sync *db, const char *name, struct error *err
     bool known = false;
     struct db_rows *rows =
         query_rows(db, "select queue_name from pgflow.queues order by 1", NULL, 0, error);
-    if (!rows)
+    if (rows == NULL)
         return false;
     for (size_t i = 0; i < db_rows_count(rows); i++)
         known = known || strcasecmp(db_rows_text(rows, i, 0), name) == 0;
     const char *near = known ? NULL : nearest_cell(rows, name);
     if (!known)
         (void)error_set(error, ERROR_USAGE, "there is no queue '%s'; %s%s%s", text_shown(name),
-                        near ? "did you mean '" : "pgflowctl queue lists all", near ? near : "",
-                        near ? "'?" : "");
+                        near != NULL ? "did you mean '" : "pgflowctl queue lists all",
+                        near != NULL ? near : "", near != NULL ? "'?" : "");
     db_rows_destroy(rows);
     return known;
 }
@@ -173,9 +173,9 @@ bool query_require_queue(struct db_sync *db, const char *name, struct error *err
 bool query_print(struct db_sync *db, bool json, const struct query_print *print,
                  const char *const *values, size_t count, struct error *error)
 {
-    const char *sql = json && print->json_sql ? print->json_sql : print->sql;
+    const char *sql = json && print->json_sql != NULL ? print->json_sql : print->sql;
     struct db_rows *rows = query_rows(db, sql, values, count, error);
-    if (!rows)
+    if (rows == NULL)
         return false;
     if (json)
         json_print_rows(stdout, rows);

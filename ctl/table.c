@@ -24,7 +24,7 @@ struct layout {
 static const char *cell(const struct table *table, size_t row, size_t column)
 {
     const char *text = table->cell(table->ctx, row, column);
-    return text ? text : "";
+    return text != NULL ? text : "";
 }
 
 static void measure(struct layout *layout, const struct table *table)
@@ -131,7 +131,7 @@ bool table_colour(void)
 {
     const char *no = getenv("NO_COLOR");
     const char *terminal = getenv("TERM");
-    return (!no || *no == '\0') && (!terminal || strcmp(terminal, "dumb") != 0);
+    return (no == NULL || *no == '\0') && (terminal == NULL || strcmp(terminal, "dumb") != 0);
 }
 
 void table_print(FILE *out, const struct table *table, size_t flexible, size_t width)

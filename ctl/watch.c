@@ -19,8 +19,8 @@ static void begin_screen(const char *title)
     char when[32] = "";
     time_t now = time(NULL);
     struct tm local;
-    if (localtime_r(&now, &local))
-        (void)strftime(when, sizeof(when), "%H:%M:%S", &local);
+    if (localtime_r(&now, &local) != NULL)
+        (void)strftime(when, sizeof when, "%H:%M:%S", &local);
     printf("\x1b[H\x1b[2J%s  %s\n\n", title, when);
 }
 

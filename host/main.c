@@ -61,7 +61,7 @@ int main(int argc, char *argv[])
 
     standard_fds_open();
     /* A log that nobody reads any more ends nothing. */
-    signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
     if (!options_read(&settings, argc, argv, environ, &error))
         code = refuse(&error);
     else if (settings.help)

@@ -48,7 +48,7 @@ static void send_note(int number)
         note.crash.address_space = address_space_size();
         send(note_fd, &note, sizeof note, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
-    raise(number);
+    (void)raise(number);
 }
 
 bool crash_note_install(int fd, struct error *error)

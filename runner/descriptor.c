@@ -51,7 +51,7 @@ struct descriptor *descriptor_read(const void *symbol, const char *file, struct 
     struct reading *reading = calloc(1, sizeof *reading);
     struct descriptor *result = NULL;
     if (owner == NULL || reading == NULL) {
-        error_out_of_memory(error);
+        (void)error_out_of_memory(error);
         free(owner);
         free(reading);
         return NULL;

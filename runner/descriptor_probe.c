@@ -45,7 +45,7 @@ enum probe_result probe_code(uintptr_t address)
             result = PROBE_OK;
         break;
     }
-    fclose(maps);
+    (void)fclose(maps);
     return result;
 }
 

@@ -34,7 +34,7 @@ const char *found_format(struct reading *reading, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(reading->found, sizeof reading->found, format, arguments);
+    (void)vsnprintf(reading->found, sizeof reading->found, format, arguments);
     va_end(arguments);
     return reading->found;
 }
@@ -133,7 +133,7 @@ void *reading_alloc(struct reading *reading, size_t size)
     struct owned_descriptor *owner = (struct owned_descriptor *)reading->out;
     struct block *block = calloc(1, sizeof *block + size);
     if (block == NULL) {
-        error_out_of_memory(reading->error);
+        (void)error_out_of_memory(reading->error);
         return NULL;
     }
     SLIST_INSERT_HEAD(&owner->blocks, block, link);

@@ -39,7 +39,7 @@ static int take_stdout(const struct runner_options *options, struct error *error
     int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, runner_first_fd(options));
 
     if (fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
-        error_set(error, ERROR_INTERNAL, "stdout: %s", strerror(errno));
+        (void)error_set(error, ERROR_INTERNAL, "stdout: %s", strerror(errno));
         return -1;
     }
     return fd;
@@ -55,8 +55,8 @@ static bool print_descriptor(int fd, const struct descriptor *descriptor, struct
     buf_putc(&json, '\n');
     ok = buf_ok(&json);
     if (!ok)
-        error_set(error, ERROR_CONFIG, "its descriptor is larger than %d MiB as JSON",
-                  LIMIT_DESCRIPTOR_JSON / LIMIT_MIB);
+        (void)error_set(error, ERROR_CONFIG, "its descriptor is larger than %d MiB as JSON",
+                        LIMIT_DESCRIPTOR_JSON / LIMIT_MIB);
     else if (!write_all(fd, json.data, json.size))
         ok = error_set(error, ERROR_INTERNAL, "stdout: %s", strerror(errno));
     buf_free(&json);

@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     struct error error = {0};
 
     /* Executed from a descriptor, the name would be its number. */
-    prctl(PR_SET_NAME, "pgflow-runner", 0, 0, 0);
+    (void)prctl(PR_SET_NAME, "pgflow-runner", 0, 0, 0);
     if (!runner_options_parse(&options, argc, argv, &error)) {
         fprintf(stderr, "%s\n", error.text);
         return error.code;

@@ -79,7 +79,7 @@ static void *open_library(const char *path, struct error *error)
     if (getpid() != before)
         _exit(ERROR_INTERNAL);
     if (library == NULL)
-        error_set(error, ERROR_CONFIG, "cannot be loaded: %s", load_error(path));
+        (void)error_set(error, ERROR_CONFIG, "cannot be loaded: %s", load_error(path));
     return library;
 }
 

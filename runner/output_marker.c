@@ -27,7 +27,7 @@ static struct marker_pipe pipes[2]; /* as in page->reads */
 bool output_marker_init(const struct cancel_page *the_page, struct error *error)
 {
     page = the_page;
-    setvbuf(stdout, NULL, _IOLBF, 0);
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
     pipes[0].fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, RUNNER_FD_PARTS);
     pipes[1].fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, RUNNER_FD_PARTS);
     if (pipes[0].fd < 0 || pipes[1].fd < 0)

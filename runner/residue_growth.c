@@ -42,7 +42,7 @@ static long count_descriptors(void)
         return (long)about.st_size;
     lowest = fcntl(before.descriptors_fd, F_DUPFD_CLOEXEC, 0);
     if (lowest >= 0)
-        close(lowest);
+        (void)close(lowest);
     return lowest;
 }
 
@@ -61,7 +61,7 @@ static bool is_ending(const char *thread)
     if (file == NULL)
         return true;
     size = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
+    (void)fclose(file);
     text[size] = '\0';
     return !proc_stat_number(text, 9, &flags) || (flags & THREAD_ENDS) != 0;
 }
@@ -75,7 +75,7 @@ static long count_living_threads(void)
         if (entry->d_name[0] != '.' && !is_ending(entry->d_name))
             count++;
     if (folder != NULL)
-        closedir(folder);
+        (void)closedir(folder);
     return count;
 }
 
@@ -110,7 +110,7 @@ static long count_children_of(const char *thread)
         return 0;
     for (int c; (c = fgetc(file)) != EOF;)
         count += c == ' '; /* behind each */
-    fclose(file);
+    (void)fclose(file);
     return count;
 }
 
@@ -129,7 +129,7 @@ static long count_children(void)
         if (entry->d_name[0] != '.')
             count += count_children_of(entry->d_name);
     if (folder != NULL)
-        closedir(folder);
+        (void)closedir(folder);
     return count > 0 ? count : 1;
 }
 

@@ -207,12 +207,12 @@ static void note_priority(void)
 void put_back_note(void)
 {
     note_timers();
-    pthread_sigmask(SIG_SETMASK, NULL, &before.mask);
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &before.mask);
     before.umask = umask(0);
     umask(before.umask);
     note_folder();
     note_priority();
-    prctl(PR_GET_PDEATHSIG, &before.death_signal, 0, 0, 0);
+    (void)prctl(PR_GET_PDEATHSIG, &before.death_signal, 0, 0, 0);
 }
 
 uint32_t put_back_quick(void)
@@ -224,7 +224,7 @@ uint32_t put_back_quick(void)
 uint32_t put_back_deep(void)
 {
     /* These two are the host's, which wants nothing of ours to outlive it. */
-    prctl(PR_SET_PDEATHSIG, before.death_signal, 0, 0, 0);
-    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, before.death_signal, 0, 0, 0);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     return put_back_priority();
 }

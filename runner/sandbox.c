@@ -26,7 +26,7 @@ static void volunteer_for_oom_killer(void)
     if (write(fd, oom_score, sizeof oom_score - 1) < 0) {
         /* Only a preference. */
     }
-    close(fd);
+    (void)close(fd);
 }
 
 static bool become_handler_user(const struct runner_options *options, struct error *error)
@@ -43,7 +43,7 @@ static bool become_handler_user(const struct runner_options *options, struct err
                          options->uid, options->gid, strerror(errno));
     /* Changing the user made the process undumpable: no core, and a /proc/self
      * that the handler cannot read. */
-    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     return true;
 }
 
@@ -124,6 +124,6 @@ bool sandbox_enter(const struct runner_options *options, int first_fd, struct er
                          strerror(errno));
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return error_set(error, ERROR_INTERNAL, "prctl(PR_SET_NO_NEW_PRIVS): %s", strerror(errno));
-    signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
     return true;
 }

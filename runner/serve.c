@@ -117,7 +117,7 @@ static bool map_page(struct server *server, struct error *error)
 
     if (page == MAP_FAILED)
         return error_set(error, ERROR_INTERNAL, "cannot map the cancel page: %s", strerror(errno));
-    close(RUNNER_FD_PAGE);
+    (void)close(RUNNER_FD_PAGE);
     server->page = page;
     return true;
 }

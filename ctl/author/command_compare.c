@@ -53,7 +53,7 @@ static void copy_slug(char *out, struct json_view module, const char *name)
 static bool module_read(struct module_text *module, const char *path, struct error *error)
 {
     module->descriptor = module_descriptor_read(path, error);
-    if (!module->descriptor)
+    if (module->descriptor == NULL)
         return false;
     if (!json_view_open(&module->view, module->descriptor, strlen(module->descriptor), error))
         return error_wrap(error, "%s", path);

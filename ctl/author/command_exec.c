@@ -44,7 +44,7 @@ struct exec {
 static const char *text_of(const cJSON *object, const char *name)
 {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
-    return text ? text : "";
+    return text != NULL ? text : "";
 }
 
 static bool find_step(struct exec *exec, struct error *error)
@@ -56,20 +56,22 @@ static bool find_step(struct exec *exec, struct error *error)
     const cJSON *step = NULL;
     cJSON_ArrayForEach(step, steps)
     {
-        if (asked ? strcmp(text_of(step, "slug"), asked) == 0 : cJSON_GetArraySize(steps) == 1) {
+        if (asked != NULL ? strcmp(text_of(step, "slug"), asked) == 0
+                          : cJSON_GetArraySize(steps) == 1) {
             exec->step = step;
             exec->request.step = (uint32_t)count;
             return true;
         }
         names[count++] = text_of(step, "slug");
     }
-    if (!asked)
+    if (asked == NULL)
         return error_set(error, ERROR_USAGE, "--step is missing: %s has %zu of them",
                          exec->module.flow, count);
     const char *near = text_nearest(asked, names, count);
     return error_set(error, ERROR_USAGE, "%s has no step '%s'%s%s%s", exec->module.flow,
-                     text_shown(asked), near ? "; did you mean '" : "", near ? near : "",
-                     near ? "'?" : "; pgflowctl inspect shows them");
+                     text_shown(asked), near != NULL ? "; did you mean '" : "",
+                     near != NULL ? near : "",
+                     near != NULL ? "'?" : "; pgflowctl inspect shows them");
 }
 
 static bool has_dependency(const cJSON *step, const char *name)
@@ -77,7 +79,7 @@ static bool has_dependency(const cJSON *step, const char *name)
     const cJSON *item = NULL;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(step, "dependencies"))
     {
-        if (item->valuestring && strcmp(item->valuestring, name) == 0)
+        if (item->valuestring != NULL && strcmp(item->valuestring, name) == 0)
             return true;
     }
     return false;
@@ -119,14 +121,14 @@ static bool read_inputs(struct exec *exec, struct error *error)
     const struct invocation *invocation = exec->invocation;
     bool root = is_root(exec->step) && !is_map(exec->step);
     bool wants = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(exec->step, "wantsFlowInput"));
-    if (is_map(exec->step) && !invocation_value(invocation, "input"))
+    if (is_map(exec->step) && invocation_value(invocation, "input") == NULL)
         return error_set(error, ERROR_USAGE, "--input is missing: the element that %s gets",
                          text_of(exec->step, "slug"));
-    if (root && invocation_value(invocation, "flow-input"))
+    if (root && invocation_value(invocation, "flow-input") != NULL)
         return error_set(error, ERROR_USAGE,
                          "--flow-input: %s has no dependencies, so give the run's input as --input",
                          text_of(exec->step, "slug"));
-    if (!root && !wants && invocation_value(invocation, "flow-input"))
+    if (!root && !wants && invocation_value(invocation, "flow-input") != NULL)
         return error_set(error, ERROR_USAGE,
                          "--flow-input: %s does not ask for it (PGF_WANTS_FLOW_INPUT)",
                          text_of(exec->step, "slug"));
@@ -162,7 +164,7 @@ static int option_of(const struct exec *exec, const char *name, int otherwise)
 static bool read_under(struct exec *exec, struct error *error)
 {
     const char *under = invocation_value(exec->invocation, "under");
-    if (!under)
+    if (under == NULL)
         return true;
     if (strcmp(under, "valgrind") != 0)
         return error_set(error, ERROR_USAGE, "--under '%s': valgrind is the one that can be given",
@@ -178,12 +180,13 @@ static bool read_pass_env(struct exec *exec, struct error *error)
     const char *given = invocation_value(exec->invocation, "pass-env");
     char *rest = NULL;
     size_t count = 0;
-    if (!given)
+    if (given == NULL)
         return true;
     exec->names = strdup(given);
-    if (!exec->names)
+    if (exec->names == NULL)
         return error_out_of_memory(error);
-    for (char *name = strtok_r(exec->names, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+    for (char *name = strtok_r(exec->names, ",", &rest); name != NULL;
+         name = strtok_r(NULL, ",", &rest)) {
         if (count == PASSED_NAMES)
             return error_set(error, ERROR_USAGE, "--pass-env: more than %d names", PASSED_NAMES);
         exec->passed[count++] = name;
@@ -228,7 +231,7 @@ static void take_line(void *context, const struct pool_line *line)
     if (!exec->invocation->json) {
         fprintf(stderr, "%-6s | ", line_kind(line));
         plain_print(stderr, line->text);
-        fputc('\n', stderr);
+        (void)fputc('\n', stderr);
         return;
     }
     buf_printf(&exec->log, "%s{\"kind\":\"%s\",\"text\":", exec->log.size > 0 ? "," : "",
@@ -266,7 +269,7 @@ static struct times times_of(struct exec_report *report)
 {
     struct times times = {.first = (double)report->us[0] / 1000};
     size_t middle = report->calls / 2;
-    qsort(report->us, report->calls, sizeof(*report->us), by_size);
+    qsort(report->us, report->calls, sizeof *report->us, by_size);
     times.least = (double)report->us[0] / 1000;
     times.median = (double)report->us[middle] / 1000;
     times.most = (double)report->us[report->calls - 1] / 1000;
@@ -294,18 +297,18 @@ static void print_text(struct exec *exec)
                 "; memory %.1f MiB, %.1f before the first call, %.1f after it, %.1f at most",
                 (double)memory->last / 1024, (double)memory->ready / 1024,
                 (double)memory->first / 1024, (double)memory->peak / 1024);
-    fputc('\n', stderr);
+    (void)fputc('\n', stderr);
     if (report->outcome != POOL_COMPLETED) {
         plain_print(stderr, report->error.data);
-        fputc('\n', stderr);
+        (void)fputc('\n', stderr);
     }
     if (report->dropped.size > 0) {
         plain_print(stderr, report->dropped.data);
-        fputs(", as a host does\n", stderr);
+        (void)fputs(", as a host does\n", stderr);
     }
     if (report->left.size > 0) {
         plain_print(stderr, report->left.data);
-        fputs(": a host would run the next task in another process\n", stderr);
+        (void)fputs(": a host would run the next task in another process\n", stderr);
     }
     if (report->retry_after_s >= 0)
         fprintf(stderr, "asks to be tried again after %d s\n", report->retry_after_s);
@@ -367,10 +370,10 @@ static bool put_findings(struct exec *exec, struct error *error)
     buf_init(&raw, LIMIT_MIB);
     valgrind_put_findings(&exec->valgrind, &raw);
     char *room = buf_reserve(&exec->findings, 3 * raw.size + 1);
-    if (room)
+    if (room != NULL)
         buf_commit(&exec->findings, text_clean(room, 3 * raw.size + 1, raw.data, raw.size));
     buf_free(&raw);
-    return room || error_out_of_memory(error);
+    return room != NULL || error_out_of_memory(error);
 }
 
 static int run(struct exec *exec, struct error *error)

@@ -47,7 +47,7 @@ struct identity {
 static const char *member_text(const cJSON *object, const char *name)
 {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
-    return text ? text : "";
+    return text != NULL ? text : "";
 }
 
 static void put_list(struct buf *out, const cJSON *list)
@@ -57,7 +57,7 @@ static void put_list(struct buf *out, const cJSON *list)
     {
         if (out->size > 0)
             buf_puts(out, ", ");
-        buf_puts(out, item->valuestring ? item->valuestring : "?");
+        buf_puts(out, item->valuestring != NULL ? item->valuestring : "?");
     }
 }
 
@@ -78,7 +78,7 @@ static void put_pattern(struct buf *out, const char *words, const cJSON *pattern
     if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(pattern, "defined")))
         return;
     char *text = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(pattern, "value"));
-    buf_printf(out, "%s%s %s", out->size > 0 ? ", " : "", words, text ? text : "?");
+    buf_printf(out, "%s%s %s", out->size > 0 ? ", " : "", words, text != NULL ? text : "?");
     cJSON_free(text);
 }
 
@@ -136,7 +136,7 @@ static void print_steps(const struct steps *steps)
 
 static void print_member(const char *name, const char *text, const char *otherwise)
 {
-    fputs(name, stdout);
+    (void)fputs(name, stdout);
     plain_print(stdout, *text ? text : otherwise);
     (void)putchar('\n');
 }
@@ -147,8 +147,8 @@ static bool print_module(const cJSON *module, const char *path, const struct ide
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(module, "steps");
     struct steps steps = {.count = (size_t)cJSON_GetArraySize(list)};
     struct buf options;
-    steps.items = calloc(steps.count + 1, sizeof(*steps.items));
-    if (!steps.items)
+    steps.items = calloc(steps.count + 1, sizeof *steps.items);
+    if (steps.items == NULL)
         return error_out_of_memory(error);
     for (size_t i = 0; i < steps.count; i++)
         fill_step(&steps.items[i], cJSON_GetArrayItem(list, (int)i));
@@ -206,7 +206,8 @@ static bool print_text(const char *descriptor, const char *path, const struct id
                        struct error *error)
 {
     cJSON *module = cJSON_Parse(descriptor);
-    bool ok = module ? print_module(module, path, identity, error) : error_out_of_memory(error);
+    bool ok =
+        module != NULL ? print_module(module, path, identity, error) : error_out_of_memory(error);
     cJSON_Delete(module);
     return ok;
 }
@@ -216,7 +217,7 @@ int command_inspect(struct invocation *invocation, struct error *error)
     const char *path = invocation->arguments[0];
     struct identity identity = {0};
     char *descriptor = module_descriptor_read(path, error);
-    bool printed = descriptor && read_identity(&identity, path, error) &&
+    bool printed = descriptor != NULL && read_identity(&identity, path, error) &&
                    (invocation->json ? print_json(descriptor, path, &identity, error)
                                      : print_text(descriptor, path, &identity, error));
     free(descriptor);

@@ -27,7 +27,7 @@ static bool look_at_start(struct lint *lint, const struct module_bytes *bytes, c
         lint_add(lint, "writable", "as it says; a host takes it with --allow-writable-plugins only",
                  "%s", refusal.text);
     char *descriptor = module_inspect(runner, path, false, NULL, &refusal);
-    if (!descriptor || !module_descriptor_check(path, descriptor, &refusal))
+    if (descriptor == NULL || !module_descriptor_check(path, descriptor, &refusal))
         lint_add(lint, "refused", "pgflowctl inspect says the same", "%s", refusal.text);
     free(descriptor);
     (void)close(runner);
@@ -80,7 +80,7 @@ static bool print_json(const struct lint *lint, struct error *error)
     buf_puts(&out, "]\n");
     bool ok = buf_ok(&out) || error_out_of_memory(error);
     if (ok)
-        fputs(out.data, stdout);
+        (void)fputs(out.data, stdout);
     buf_free(&out);
     return ok;
 }

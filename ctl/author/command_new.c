@@ -19,7 +19,7 @@
 
 static const char placeholder[] = "my_flow";
 static const char *const languages[] = {"c", "c++", "rust"};
-enum { LANGUAGES = sizeof(languages) / sizeof(languages[0]) };
+enum { LANGUAGES = sizeof languages / sizeof languages[0] };
 
 /* How each is built and tested, for the last words. */
 static const char *const build_commands[] = {
@@ -34,7 +34,7 @@ static void put_named(struct buf *out, const char *text, const char *name)
     while ((at = strstr(text, placeholder)) != NULL) {
         buf_put(out, text, (size_t)(at - text));
         buf_puts(out, name);
-        text = at + sizeof(placeholder) - 1;
+        text = at + sizeof placeholder - 1;
     }
     buf_puts(out, text);
 }
@@ -42,7 +42,7 @@ static void put_named(struct buf *out, const char *text, const char *name)
 /* Every folder of the path but its last part. */
 static bool make_folders(char *path, struct error *error)
 {
-    for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
         if (!made)
@@ -59,9 +59,9 @@ static bool write_text(const char *path, const struct buf *text, struct error *e
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    bool ok = file && fwrite(text->data, 1, text->size, file) == text->size;
+    bool ok = file != NULL && fwrite(text->data, 1, text->size, file) == text->size;
     int problem = errno;
-    if (file)
+    if (file != NULL)
         ok = fclose(file) == 0 && ok;
     else if (fd >= 0)
         (void)close(fd);
@@ -104,7 +104,7 @@ static bool check_name(const char *name, bool is_rust, struct error *error)
                                         "help", "install",       "package", "package_source",
                                         "test", "rebuild_cache", NULL};
     struct stat about;
-    for (size_t i = 0; taken[i] && !is_rust; i++) {
+    for (size_t i = 0; taken[i] != NULL && !is_rust; i++) {
         if (strcmp(name, taken[i]) == 0)
             return error_set(error, ERROR_USAGE, "'%s' is a target that CMake has already", name);
     }
@@ -152,7 +152,7 @@ int command_new(struct invocation *invocation, struct error *error)
     const char *name = invocation->arguments[0];
     const char *lang = invocation_value(invocation, "lang");
     size_t language = 0;
-    if (!find_language(lang ? lang : "c", &language, error) ||
+    if (!find_language(lang != NULL ? lang : "c", &language, error) ||
         !check_name(name, strcmp(languages[language], "rust") == 0, error))
         return FAILED;
     for (size_t i = 0; i < template_files_count; i++) {

@@ -24,7 +24,7 @@ static const uint32_t hold_for_good[] = {0};
 
 /* What ends a command: its runner has to go first, and then what its caller cleans up. */
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
-enum { SIGNALS = sizeof(ending_signals) / sizeof(ending_signals[0]) };
+enum { SIGNALS = sizeof ending_signals / sizeof ending_signals[0] };
 
 struct session {
     const struct exec_request *request;
@@ -54,15 +54,15 @@ bool exec_module_open(struct exec_module *module, const char *path, const char *
         return false;
     config.runner_program = module->runner_program;
     module->store = module_store_open(&config, error);
-    if (module->store)
+    if (module->store != NULL)
         module->file = module_file_open(module->store, path, error);
-    if (module->file) {
+    if (module->file != NULL) {
         const char *descriptor = module_file_descriptor(module->file, NULL);
         bool good = module_descriptor_check(path, descriptor, error);
         module->descriptor = good ? cJSON_Parse(descriptor) : NULL;
         module->flow =
             cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(module->descriptor, "flowSlug"));
-        if (module->flow)
+        if (module->flow != NULL)
             return true;
         if (good)
             (void)error_out_of_memory(error);
@@ -77,7 +77,7 @@ void exec_module_close(struct exec_module *module)
     module_file_close(module->file);
     module_store_close(module->store);
     if (module->runner_program >= 0)
-        close(module->runner_program);
+        (void)close(module->runner_program);
     *module = (struct exec_module){.runner_program = -1};
 }
 
@@ -86,7 +86,7 @@ void exec_module_close(struct exec_module *module)
 static uint64_t status_number(const char *status, const char *name)
 {
     const char *line = strstr(status, name);
-    return line ? strtoull(line + strlen(name), NULL, 10) : 0;
+    return line != NULL ? strtoull(line + strlen(name), NULL, 10) : 0;
 }
 
 /* Of a process that may be gone: 0 then. */
@@ -94,11 +94,11 @@ static uint64_t resident_kib(pid_t pid, uint64_t *peak)
 {
     char path[64];
     char status[4096];
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     FILE *file = fopen(path, "re");
-    if (!file)
+    if (file == NULL)
         return 0;
-    size_t size = fread(status, 1, sizeof(status) - 1, file);
+    size_t size = fread(status, 1, sizeof status - 1, file);
     (void)fclose(file);
     status[size] = '\0';
     uint64_t now_peak = status_number(status, "\nVmHWM:");
@@ -168,7 +168,7 @@ static void submit(struct session *session)
                                        .input_size = request->input_size,
                                        .flow_input = request->flow_input,
                                        .flow_input_size = request->flow_input_size};
-    memcpy(session->task.run_id, run_id, sizeof(run_id));
+    memcpy(session->task.run_id, run_id, sizeof run_id);
     pool_submit(session->pool, &session->task);
 }
 
@@ -185,9 +185,9 @@ static void keep_end(struct exec_report *report, const struct pool_result *resul
     report->died = result->died;
     buf_clear(&report->output);
     buf_clear(&report->error);
-    if (result->output)
+    if (result->output != NULL)
         buf_put(&report->output, result->output, result->output_size);
-    if (result->error)
+    if (result->error != NULL)
         buf_put(&report->error, result->error, result->error_size);
 }
 
@@ -237,7 +237,7 @@ static void on_line(void *context, const struct pool_line *line)
 /* Once, though each of many calls may say it. */
 static void put_note(struct buf *notes, const char *text)
 {
-    if (notes->size > 0 && strstr(notes->data, text))
+    if (notes->size > 0 && strstr(notes->data, text) != NULL)
         return;
     buf_puts(notes, notes->size > 0 ? "; " : "");
     buf_puts(notes, text);
@@ -264,7 +264,7 @@ static bool start(struct session *session, const struct exec_module *module, str
                                  .concurrency = 1,
                                  .max_payload = (size_t)LIMIT_PAYLOAD_DEFAULT_MIB * LIMIT_MIB,
                                  .handler_memory =
-                                     request->under ? 0 : request->memory_mib * LIMIT_MIB,
+                                     request->under != NULL ? 0 : request->memory_mib * LIMIT_MIB,
                                  .handler_uid = (uid_t)-1,
                                  .handler_gid = (gid_t)-1,
                                  .pass_env = request->pass_env,
@@ -275,14 +275,14 @@ static bool start(struct session *session, const struct exec_module *module, str
                                                .on_line = on_line,
                                                .on_event = on_event},
                                  .context = session,
-                                 .ready_timeout_ms = request->under ? SLOW_READY_MS : 0,
-                                 .grace_ms = request->under ? SLOW_GRACE_MS : 0,
+                                 .ready_timeout_ms = request->under != NULL ? SLOW_READY_MS : 0,
+                                 .grace_ms = request->under != NULL ? SLOW_GRACE_MS : 0,
                                  .hold_schedule_ms = hold_for_good};
     session->pool = pool_create(&config, error);
-    if (!session->pool)
+    if (session->pool == NULL)
         return false;
     session->module = pool_add_module(session->pool, module->file, module->flow, NULL, error);
-    if (session->module)
+    if (session->module != NULL)
         pool_warm(session->module);
     else
         finish(session);
@@ -293,19 +293,19 @@ bool exec_run(const struct exec_module *module, const struct exec_request *reque
               struct exec_report *report, struct error *error)
 {
     struct session session = {.request = request, .report = report, .error = error};
-    *report = (struct exec_report){.retry_after_s = -1,
-                                   .us = calloc(request->calls, sizeof(*report->us))};
+    *report =
+        (struct exec_report){.retry_after_s = -1, .us = calloc(request->calls, sizeof *report->us)};
     buf_init(&report->output, (size_t)LIMIT_PAYLOAD_DEFAULT_MIB * LIMIT_MIB);
     buf_init(&report->error, LIMIT_ERROR_TEXT);
     buf_init(&report->left, LIMIT_ERROR_TEXT);
     buf_init(&report->dropped, LIMIT_ERROR_TEXT);
-    if (!report->us)
+    if (report->us == NULL)
         return error_out_of_memory(error);
     if (uv_loop_init(&session.loop) != 0)
         return error_set(error, ERROR_INTERNAL, "no event loop");
     watch_signals(&session);
     bool started = start(&session, module, error);
-    if (session.pool)
+    if (session.pool != NULL)
         follow(&session);
     close_signals(&session);
     (void)uv_loop_close(&session.loop);

@@ -41,9 +41,9 @@ void lint_add(struct lint *lint, const char *check, const char *remedy, const ch
     if (lint->count == LINT_FINDINGS)
         return;
     va_start(values, format);
-    (void)vsnprintf(text, sizeof(text), format, values);
+    (void)vsnprintf(text, sizeof text, format, values);
     va_end(values);
-    size_t size = text_clean(clean, sizeof(clean), text, strlen(text));
+    size_t size = text_clean(clean, sizeof clean, text, strlen(text));
     drop_controls(clean);
     lint->findings[lint->count++] =
         (struct lint_finding){.check = check, .remedy = remedy, .text = lint->texts.size};

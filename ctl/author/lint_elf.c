@@ -34,13 +34,15 @@ static void look_at_entry(struct lint *lint, Elf *elf, const GElf_Sym *symbol)
                  "pgflow_module_v1 is no data object");
         return;
     }
-    if (!section || !gelf_getshdr(section, &header) || elf_getshdrstrndx(elf, &names) != 0)
+    if (section == NULL || gelf_getshdr(section, &header) == NULL ||
+        elf_getshdrstrndx(elf, &names) != 0)
         return;
     name = elf_strptr(elf, names, header.sh_name);
     if (header.sh_type == SHT_NOBITS)
         lint_add(lint, "entry", "make it a constant: constexpr in C++",
                  "the descriptor is filled by code when the file is mapped");
-    else if ((header.sh_flags & SHF_WRITE) != 0 && name && strncmp(name, ".data.rel.ro", 12) != 0)
+    else if ((header.sh_flags & SHF_WRITE) != 0 && name != NULL &&
+             strncmp(name, ".data.rel.ro", 12) != 0)
         lint_add(lint, "entry", "declare it const", "the descriptor lies in writable memory (%s)",
                  name);
 }
@@ -68,11 +70,11 @@ static void look_at_symbols(struct lint *lint, struct seen *seen, Elf *elf, Elf_
     Elf_Data *data = elf_getdata(section, NULL);
     size_t count = header->sh_entsize > 0 ? header->sh_size / header->sh_entsize : 0;
     GElf_Sym symbol;
-    for (size_t i = 0; data && i < count && i <= INT32_MAX; i++) {
-        const char *name = gelf_getsym(data, (int)i, &symbol)
+    for (size_t i = 0; data != NULL && i < count && i <= INT32_MAX; i++) {
+        const char *name = gelf_getsym(data, (int)i, &symbol) != NULL
                                ? elf_strptr(elf, header->sh_link, symbol.st_name)
                                : NULL;
-        if (name)
+        if (name != NULL)
             look_at_symbol(lint, seen, elf, &symbol, name);
     }
 }
@@ -86,7 +88,7 @@ static bool is_origin(const char *path, size_t size)
 
 static void look_at_run_path(struct lint *lint, const char *paths)
 {
-    while (paths && *paths) {
+    while (paths != NULL && *paths) {
         size_t size = strcspn(paths, ":");
         if (size > 0 && !is_origin(paths, size))
             lint_add(lint, "rpath",
@@ -103,8 +105,8 @@ static void look_at_dynamic(struct lint *lint, struct seen *seen, Elf *elf, Elf_
     Elf_Data *data = elf_getdata(section, NULL);
     size_t count = header->sh_entsize > 0 ? header->sh_size / header->sh_entsize : 0;
     GElf_Dyn entry;
-    for (size_t i = 0; data && i < count && i <= INT32_MAX; i++) {
-        if (!gelf_getdyn(data, (int)i, &entry) || entry.d_tag == DT_NULL)
+    for (size_t i = 0; data != NULL && i < count && i <= INT32_MAX; i++) {
+        if (gelf_getdyn(data, (int)i, &entry) == NULL || entry.d_tag == DT_NULL)
             return;
         if (entry.d_tag == DT_RPATH || entry.d_tag == DT_RUNPATH)
             look_at_run_path(lint, elf_strptr(elf, header->sh_link, (size_t)entry.d_un.d_val));
@@ -125,7 +127,7 @@ static void look_at_note(struct seen *seen, Elf_Scn *section)
     size_t name = 0;
     size_t content = 0;
     size_t at = 0;
-    while (data && (at = gelf_getnote(data, at, &note, &name, &content)) > 0) {
+    while (data != NULL && (at = gelf_getnote(data, at, &note, &name, &content)) > 0) {
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz > 0 &&
             memcmp((const char *)data->d_buf + name, "GNU", 4) == 0)
             seen->build_id = true;
@@ -137,7 +139,7 @@ static void look_at_sections(struct lint *lint, struct seen *seen, Elf *elf)
     Elf_Scn *section = NULL;
     GElf_Shdr header;
     while ((section = elf_nextscn(elf, section)) != NULL) {
-        if (!gelf_getshdr(section, &header))
+        if (gelf_getshdr(section, &header) == NULL)
             continue;
         if (header.sh_type == SHT_DYNSYM)
             look_at_symbols(lint, seen, elf, section, &header);
@@ -154,7 +156,7 @@ static void look_at_segments(struct seen *seen, Elf *elf)
     GElf_Phdr header;
     if (elf_getphdrnum(elf, &count) != 0)
         return;
-    for (size_t i = 0; i < count && gelf_getphdr(elf, (int)i, &header); i++) {
+    for (size_t i = 0; i < count && gelf_getphdr(elf, (int)i, &header) != NULL; i++) {
         if (header.p_type == PT_GNU_RELRO)
             seen->relro = true;
         if (header.p_type == PT_GNU_STACK) {
@@ -201,7 +203,7 @@ bool lint_elf(struct lint *lint, const struct module_bytes *bytes, struct error 
     if (elf_version(EV_CURRENT) == EV_NONE)
         return error_set(error, ERROR_INTERNAL, "libelf: %s", elf_errmsg(-1));
     Elf *elf = elf_memory(bytes->data, bytes->size);
-    if (!elf)
+    if (elf == NULL)
         return error_set(error, ERROR_CONFIG, "libelf: %s", elf_errmsg(-1));
     bool readable = elf_getshdrnum(elf, &sections) == 0 && sections > 0;
     if (readable) {

@@ -45,7 +45,7 @@ static bool start(pid_t *pid, int out, const char *path, struct error *error)
     char now[] = "LD_BIND_NOW=yes";
     char *environment[] = {trace, warn, now, NULL};
     posix_spawn_file_actions_t actions;
-    if (!loader)
+    if (loader == NULL)
         return error_set(error, ERROR_INTERNAL, "this program has no dynamic loader to ask");
     (void)posix_spawn_file_actions_init(&actions);
     (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -62,7 +62,7 @@ static void read_answer(int in, pid_t pid, struct buf *answer)
     struct pollfd poll_in = {.fd = in, .events = POLLIN};
     for (;;) {
         char *room = buf_reserve(answer, 65536);
-        if (!room || poll(&poll_in, 1, LOADER_MS) == 0) {
+        if (room == NULL || poll(&poll_in, 1, LOADER_MS) == 0) {
             (void)kill(pid, SIGKILL);
             return;
         }
@@ -80,12 +80,12 @@ static void look_at_line(struct lint *lint, char *line, size_t *names)
     static const char undefined[] = "undefined symbol: ";
     static const char missing[] = " => not found";
     char *end = strstr(line, missing);
-    if (end) {
+    if (end != NULL) {
         *end = '\0';
         lint_add(lint, "library", "install it, or link the static library",
                  "the library '%s' is not found here", line + strspn(line, "\t "));
-    } else if (strncmp(line, undefined, sizeof(undefined) - 1) == 0 && (*names)++ < NAMES_SHOWN) {
-        line += sizeof(undefined) - 1;
+    } else if (strncmp(line, undefined, sizeof undefined - 1) == 0 && (*names)++ < NAMES_SHOWN) {
+        line += sizeof undefined - 1;
         line[strcspn(line, " \t,(")] = '\0';
         lint_add(lint, "unresolved", "link what defines it, and link with -Wl,-z,defs to be told",
                  "'%s' is defined nowhere", line);
@@ -108,7 +108,7 @@ bool lint_names(struct lint *lint, const char *real_path, struct error *error)
         read_answer(ends[0], pid, &answer);
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
             continue;
-        for (char *line = strtok_r(answer.data, "\n", &rest); line;
+        for (char *line = strtok_r(answer.data, "\n", &rest); line != NULL;
              line = strtok_r(NULL, "\n", &rest))
             look_at_line(lint, line, &names);
     }

@@ -18,11 +18,11 @@ static bool is_on_path(const char *program)
 {
     const char *path = getenv("PATH");
     char file[4096];
-    while (path && *path) {
+    while (path != NULL && *path) {
         size_t size = strcspn(path, ":");
-        int length = snprintf(file, sizeof(file), "%.*s/%s", (int)size, path, program);
+        int length = snprintf(file, sizeof file, "%.*s/%s", (int)size, path, program);
         /* Only to say early, and with the remedy, what the start would say. */
-        if (length > 0 && (size_t)length < sizeof(file) && faccessat(AT_FDCWD, file, X_OK, 0) == 0)
+        if (length > 0 && (size_t)length < sizeof file && faccessat(AT_FDCWD, file, X_OK, 0) == 0)
             return true;
         path += size + (path[size] == ':');
     }
@@ -37,14 +37,15 @@ bool valgrind_init(struct valgrind *valgrind, struct error *error)
         return error_set(error, ERROR_CONFIG,
                          "--under valgrind: there is no valgrind on the PATH; install it (Debian: "
                          "apt install valgrind libc6-dbg)");
-    int length = snprintf(valgrind->folder, sizeof(valgrind->folder), "%s/pgflow-valgrind-XXXXXX",
-                          temporary && *temporary ? temporary : "/tmp");
-    if (length < 0 || (size_t)length >= sizeof(valgrind->folder) || !mkdtemp(valgrind->folder)) {
+    int length = snprintf(valgrind->folder, sizeof valgrind->folder, "%s/pgflow-valgrind-XXXXXX",
+                          temporary != NULL && *temporary ? temporary : "/tmp");
+    if (length < 0 || (size_t)length >= sizeof valgrind->folder ||
+        mkdtemp(valgrind->folder) == NULL) {
         valgrind->folder[0] = '\0';
         return error_set(error, ERROR_INTERNAL, "cannot make a folder in TMPDIR: %s",
                          strerror(errno));
     }
-    (void)snprintf(valgrind->log_file, sizeof(valgrind->log_file), "--log-file=%s/%%p",
+    (void)snprintf(valgrind->log_file, sizeof valgrind->log_file, "--log-file=%s/%%p",
                    valgrind->folder);
     const char *arguments[] = {"valgrind",
                                "--quiet",
@@ -54,7 +55,7 @@ bool valgrind_init(struct valgrind *valgrind, struct error *error)
                                "--errors-for-leak-kinds=definite",
                                valgrind->log_file,
                                NULL};
-    memcpy(valgrind->arguments, arguments, sizeof(arguments));
+    memcpy(valgrind->arguments, arguments, sizeof arguments);
     return true;
 }
 
@@ -65,13 +66,13 @@ static void each_log(const struct valgrind *valgrind, void (*use)(const char *pa
     char path[512];
     DIR *folder = *valgrind->folder ? opendir(valgrind->folder) : NULL;
     const struct dirent *entry = NULL;
-    while (folder && (entry = readdir(folder)) != NULL) {
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
         if (entry->d_name[0] == '.')
             continue;
-        (void)snprintf(path, sizeof(path), "%s/%.200s", valgrind->folder, entry->d_name);
+        (void)snprintf(path, sizeof path, "%s/%.200s", valgrind->folder, entry->d_name);
         use(path, out);
     }
-    if (folder)
+    if (folder != NULL)
         (void)closedir(folder);
 }
 

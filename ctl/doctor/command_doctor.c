@@ -20,7 +20,7 @@ enum { ALIKE = 5 /* findings of a check and level that are shown */ };
 static enum doctor_level level_of(const char *name)
 {
     for (size_t i = 0; i < DOCTOR_LEVELS; i++) {
-        if (name && strcmp(name, doctor_level_name((enum doctor_level)i)) == 0)
+        if (name != NULL && strcmp(name, doctor_level_name((enum doctor_level)i)) == 0)
             return (enum doctor_level)i;
     }
     return DOCTOR_PROBLEM;
@@ -32,7 +32,7 @@ static void run_check(struct doctor *doctor, const struct doctor_check *check, c
     bool fine = true;
     struct db_rows *rows =
         db_sync_query(doctor->db, check->sql, &age, check->takes_age ? 1 : 0, &error);
-    if (!rows) {
+    if (rows == NULL) {
         bool rights = strcmp(db_sync_sqlstate(doctor->db), "42501") == 0;
         doctor_report(doctor, check->name, DOCTOR_PROBLEM, error.text,
                       rights ? "log in as a member of the role pgflow_operator, or as the owner"
@@ -75,9 +75,10 @@ static void report_unreachable(struct doctor *doctor, const struct error *why)
                              : "name a database that takes this user: --database, PGFLOW_DATABASE, "
                                "DATABASE_URL or PG*";
     const char *known = connection_remedy(why->text);
-    if (known)
+    if (known != NULL)
         cut_remedy(finding.text, known);
-    doctor_report(doctor, "connection", DOCTOR_PROBLEM, finding.text, known ? known : remedy);
+    doctor_report(doctor, "connection", DOCTOR_PROBLEM, finding.text,
+                  known != NULL ? known : remedy);
 }
 
 static void report_connection(struct doctor *doctor)
@@ -85,8 +86,8 @@ static void report_connection(struct doctor *doctor)
     struct error ignored;
     char finding[512];
     struct db_rows *rows = db_sync_query(doctor->db, "show server_version", NULL, 0, &ignored);
-    (void)snprintf(finding, sizeof(finding), "%s, PostgreSQL %s", db_sync_label(doctor->db),
-                   rows ? db_rows_text(rows, 0, 0) : "?");
+    (void)snprintf(finding, sizeof finding, "%s, PostgreSQL %s", db_sync_label(doctor->db),
+                   rows != NULL ? db_rows_text(rows, 0, 0) : "?");
     db_rows_destroy(rows);
     doctor_report(doctor, "connection", DOCTOR_OK, finding, NULL);
 }
@@ -128,8 +129,8 @@ int command_doctor(struct invocation *invocation, struct error *error)
     bool strict = invocation_value(invocation, "strict") != NULL;
     if (!invocation_number(invocation, "transaction-age", 0, 864000, 300, &seconds, error))
         return FAILED;
-    (void)snprintf(age, sizeof(age), "%d", seconds);
-    if (doctor.db)
+    (void)snprintf(age, sizeof age, "%d", seconds);
+    if (doctor.db != NULL)
         run_checks(&doctor, age);
     else
         report_unreachable(&doctor, &invocation->unreachable);

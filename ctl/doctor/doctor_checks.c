@@ -296,4 +296,4 @@ const struct doctor_check doctor_checks[] = {
      .needs_schema = true},
     {.name = "work", .fine = "nothing is stuck", .sql = work_sql, .needs_schema = true},
 };
-const size_t doctor_check_count = sizeof(doctor_checks) / sizeof(doctor_checks[0]);
+const size_t doctor_check_count = sizeof doctor_checks / sizeof doctor_checks[0];

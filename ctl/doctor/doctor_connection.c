@@ -22,8 +22,8 @@ static bool is_pooled(struct doctor *doctor)
 {
     struct error ignored;
     struct db_rows *rows = db_sync_query(doctor->db, "select pg_backend_pid()", NULL, 0, &ignored);
-    bool pooled =
-        rows && strtol(db_rows_text(rows, 0, 0), NULL, 10) != db_sync_backend_pid(doctor->db);
+    bool pooled = rows != NULL &&
+                  strtol(db_rows_text(rows, 0, 0), NULL, 10) != db_sync_backend_pid(doctor->db);
     db_rows_destroy(rows);
     return pooled;
 }
@@ -41,11 +41,11 @@ void doctor_check_pooler(struct doctor *doctor)
 static bool hears_itself(struct doctor *doctor, struct error *error)
 {
     struct db_rows *rows = db_sync_query(doctor->db, "listen pgflow_doctor", NULL, 0, error);
-    if (!rows)
+    if (rows == NULL)
         return false;
     db_rows_destroy(rows);
     rows = db_sync_query(doctor->db, "select pg_notify('pgflow_doctor', '')", NULL, 0, error);
-    if (!rows)
+    if (rows == NULL)
         return false;
     db_rows_destroy(rows);
     return db_sync_hears(doctor->db, NOTIFY_MS) ||
@@ -74,14 +74,14 @@ void doctor_check_clock(struct doctor *doctor)
     struct db_rows *rows =
         db_sync_query(doctor->db, "select extract(epoch from clock_timestamp())", NULL, 0, &error);
     double after = (double)clock_calendar_us() / 1e6;
-    if (!rows) {
+    if (rows == NULL) {
         doctor_report(doctor, "clock", DOCTOR_PROBLEM, error.text, NULL);
         return;
     }
     double ahead = (before + after) / 2 - strtod(db_rows_text(rows, 0, 0), NULL);
     db_rows_destroy(rows);
     if (fabs(ahead) > SKEW_S + (after - before)) {
-        (void)snprintf(finding, sizeof(finding), "the clock here is %.0f s %s the database's",
+        (void)snprintf(finding, sizeof finding, "the clock here is %.0f s %s the database's",
                        fabs(ahead), ahead > 0 ? "ahead of" : "behind");
         doctor_report(doctor, "clock", DOCTOR_WARNING, finding,
                       "let both machines keep time by NTP; the database's clock decides, so log "
@@ -100,11 +100,11 @@ static bool read_versions(struct doctor *doctor, int versions[2], struct error *
                    strcmp(sqlstate, "42P01") == 0;
     for (int i = 0; i < 2; i++) {
         const char *text =
-            rows && db_rows_count(rows) == 1 ? db_rows_text(rows, 0, (size_t)i) : NULL;
-        versions[i] = text ? (int)strtol(text, NULL, 10) : 0;
+            rows != NULL && db_rows_count(rows) == 1 ? db_rows_text(rows, 0, (size_t)i) : NULL;
+        versions[i] = text != NULL ? (int)strtol(text, NULL, 10) : 0;
     }
     db_rows_destroy(rows);
-    return rows || missing;
+    return rows != NULL || missing;
 }
 
 /* A schema pgflow of somebody else has no version to read. */
@@ -113,7 +113,7 @@ static bool is_foreign(struct doctor *doctor)
     struct error ignored;
     struct db_rows *rows = db_sync_query(
         doctor->db, "select 1 from pg_namespace where nspname = 'pgflow'", NULL, 0, &ignored);
-    bool there = rows && db_rows_count(rows) > 0;
+    bool there = rows != NULL && db_rows_count(rows) > 0;
     db_rows_destroy(rows);
     return there;
 }
@@ -140,7 +140,7 @@ bool doctor_check_schema(struct doctor *doctor)
                                                           : "install a newer pgflow-host");
         return false;
     }
-    (void)snprintf(finding, sizeof(finding), "version %d", versions[0]);
+    (void)snprintf(finding, sizeof finding, "version %d", versions[0]);
     doctor_report(doctor, "schema", DOCTOR_OK, finding, NULL);
     return true;
 }

@@ -52,12 +52,12 @@ static void print_json(const char *check, enum doctor_level level, const char *f
     buf_printf(&text, ", \"level\": \"%s\", \"finding\": ", level_names[level]);
     buf_put_json_string(&text, finding, strlen(finding));
     buf_puts(&text, ", \"remedy\": ");
-    if (remedy && *remedy)
+    if (remedy != NULL && *remedy)
         buf_put_json_string(&text, remedy, strlen(remedy));
     else
         buf_puts(&text, "null");
     buf_putc(&text, '}');
-    fputs(text.data, stdout);
+    (void)fputs(text.data, stdout);
     buf_free(&text);
 }
 
@@ -75,7 +75,7 @@ void doctor_report(struct doctor *doctor, const char *check, enum doctor_level l
     printf("%s%-7s%s  %-10s  ", doctor->colour ? level_colours[level] : "", level_names[level],
            doctor->colour ? "\x1b[0m" : "", check);
     print_lines(finding);
-    if (remedy && *remedy) {
+    if (remedy != NULL && *remedy) {
         printf("%*s-> ", DOCTOR_INDENT - 3, "");
         print_lines(remedy);
     }

@@ -45,7 +45,7 @@ static int check(struct invocation *invocation, const struct manifest *manifest,
         "select p.line as problem from pgflow.manifest_problems($1::jsonb) as p (line)";
     const char *text = manifest->text.data;
     struct db_rows *rows = query_rows(invocation->db, sql, &text, 1, error);
-    if (!rows)
+    if (rows == NULL)
         return FAILED;
     size_t count = db_rows_count(rows);
     if (invocation->json)
@@ -98,7 +98,7 @@ static int status(struct invocation *invocation, const struct manifest *manifest
     const char *values[] = {manifest->deployment, manifest->text.data};
     struct db_rows *rows = query_rows(
         invocation->db, invocation->json ? status_json_sql : status_sql, values, 2, error);
-    if (!rows)
+    if (rows == NULL)
         return FAILED;
     bool done = true;
     for (size_t i = 0; i < db_rows_count(rows); i++)
@@ -121,7 +121,7 @@ static int abort_deployment(struct invocation *invocation, const struct manifest
     bool done = false;
     while (!done) {
         struct db_rows *rows = query_rows(invocation->db, sql, &manifest->deployment, 1, error);
-        if (!rows)
+        if (rows == NULL)
             return FAILED;
         done = strcmp(db_rows_text(rows, 0, 1), "t") == 0;
         if (!invocation->json) {
@@ -141,7 +141,7 @@ static int close_deployment(struct invocation *invocation, const struct manifest
     static const char sql[] =
         "select c.closed as deployment, c.closed_at, c.closed_by from pgflow.close_manifest($1) c";
     struct db_rows *rows = query_rows(invocation->db, sql, &manifest->deployment, 1, error);
-    if (!rows)
+    if (rows == NULL)
         return FAILED;
     if (invocation->json)
         json_print_row(stdout, rows, 0);
@@ -177,7 +177,7 @@ static int print_sql(const struct invocation *invocation, const struct manifest 
 static bool know_verb(const char *verb, struct error *error)
 {
     static const char *const verbs[] = {"check", "sql", "status", "abort", "close"};
-    enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
+    enum { VERBS = sizeof verbs / sizeof verbs[0] };
     for (size_t i = 0; i < VERBS; i++) {
         if (strcmp(verb, verbs[i]) == 0)
             return true;
@@ -185,7 +185,7 @@ static bool know_verb(const char *verb, struct error *error)
     const char *near = text_nearest(verb, verbs, VERBS);
     return error_set(error, ERROR_USAGE,
                      "rollout '%s': give check, sql, status, abort or close%s%s", verb,
-                     near ? "; did you mean " : "", near ? near : "");
+                     near != NULL ? "; did you mean " : "", near != NULL ? near : "");
 }
 
 /* The statements come from the manifest alone. */

@@ -19,11 +19,11 @@ static bool parse(struct manifest *manifest, const char *path, struct error *err
         return false;
     }
     manifest->json = cJSON_ParseWithLength(manifest->text.data, manifest->text.size);
-    if (!manifest->json)
+    if (manifest->json == NULL)
         return error_set(error, ERROR_USAGE, "manifest '%s' is no JSON that can be read", path);
     manifest->deployment =
         cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(manifest->json, "deployment"));
-    if (!manifest->deployment || !*manifest->deployment)
+    if (manifest->deployment == NULL || !*manifest->deployment)
         return error_set(error, ERROR_USAGE,
                          "manifest '%s' names no deployment: give it \"deployment\": \"NAME\"",
                          path);
@@ -72,7 +72,7 @@ size_t manifest_count(const struct manifest *manifest)
 const char *manifest_text(const struct manifest *manifest, size_t entry, const char *name)
 {
     const char *text = cJSON_GetStringValue(member(manifest, entry, name));
-    return text ? text : "";
+    return text != NULL ? text : "";
 }
 
 const char *manifest_flow(const struct manifest *manifest, size_t entry)

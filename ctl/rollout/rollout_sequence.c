@@ -40,7 +40,7 @@ static void put_literal(struct buf *out, const char *text)
 static bool put_value(struct buf *out, const char *text, const char *name, const char *value)
 {
     size_t size = strlen(name);
-    if (!value || strncmp(text, ":'", 2) != 0 || strncmp(text + 2, name, size) != 0 ||
+    if (value == NULL || strncmp(text, ":'", 2) != 0 || strncmp(text + 2, name, size) != 0 ||
         text[2 + size] != '\'')
         return false;
     put_literal(out, value);
@@ -78,7 +78,7 @@ static bool named_before(const struct manifest *manifest, size_t entry, const ch
 {
     for (size_t i = 0; i < entry; i++) {
         const char *flow = manifest_flow(manifest, i);
-        if (flow && strcmp(manifest_text(manifest, i, "action"), action) == 0 &&
+        if (flow != NULL && strcmp(manifest_text(manifest, i, "action"), action) == 0 &&
             strcmp(flow, manifest_flow(manifest, entry)) == 0)
             return true;
     }
@@ -94,7 +94,7 @@ static void put_flow_step(struct writer *writer, const char *title, const char *
     put_heading(writer, title);
     for (size_t i = 0; i < manifest_count(writer->manifest); i++) {
         const char *flow = manifest_flow(writer->manifest, i);
-        if (!flow || strcmp(manifest_text(writer->manifest, i, "action"), action) != 0 ||
+        if (flow == NULL || strcmp(manifest_text(writer->manifest, i, "action"), action) != 0 ||
             named_before(writer->manifest, i, action))
             continue;
         put_block(writer, block, flow);

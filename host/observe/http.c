@@ -13,7 +13,7 @@
 #include "observe/listen_address.h"
 #include "observe/listen_socket.h"
 
-/* After an accept that failed for want of a descriptor that nothing here could give back. */
+/* After an accept that failed for want of a descriptor that nothing here could free. */
 #define SHORTAGE_MS 1000
 /* A connection that had its answer within the last second is in use. At the limit a new one waits a
  * moment for one of those to end, which is all that a burst of clients needs, and then takes the
@@ -369,7 +369,7 @@ void http_server_close(struct http_server *server)
         MHD_stop_daemon(server->daemon);
     server->daemon = NULL;
     if (server->listener >= 0)
-        close(server->listener);
+        (void)close(server->listener);
     if (server->handles_open == 0)
         free(server);
 }

@@ -35,7 +35,7 @@ static int refuse(const struct listen_address *address, int fd, struct error *er
     (void)error_set(error, ERROR_CONFIG, "cannot listen on %s: %s%s", text, strerror(reason),
                     remedy_of(reason));
     if (fd >= 0)
-        close(fd);
+        (void)close(fd);
     return -1;
 }
 

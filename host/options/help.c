@@ -79,8 +79,8 @@ static void print_option(const struct option_spec *spec)
 
 void options_print_help(void)
 {
-    fputs(introduction, stdout);
+    (void)fputs(introduction, stdout);
     for (size_t i = 0; i < option_count; i++)
         print_option(&option_table[i]);
-    fputs(closing, stdout);
+    (void)fputs(closing, stdout);
 }

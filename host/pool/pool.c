@@ -28,7 +28,7 @@ void pool_emit(struct pool_module *module, const char *name, int level,
     if (config->callbacks.on_event == NULL)
         return;
     va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
+    (void)vsnprintf(text, sizeof text, format, values);
     va_end(values);
     config->callbacks.on_event(config->context, &event);
 }
@@ -90,7 +90,7 @@ static void on_deferred(uv_timer_t *timer)
 void pool_defer(struct pool *pool)
 {
     if (!uv_is_closing((uv_handle_t *)&pool->deferred))
-        uv_timer_start(&pool->deferred, on_deferred, 0, 0);
+        (void)uv_timer_start(&pool->deferred, on_deferred, 0, 0);
 }
 
 static bool is_runner_of_ours(void *context, pid_t pid)
@@ -139,7 +139,7 @@ struct pool *pool_create(const struct pool_config *config, struct error *error)
     struct pool *pool = calloc(1, sizeof *pool);
 
     if (pool == NULL) {
-        error_out_of_memory(error);
+        (void)error_out_of_memory(error);
         return NULL;
     }
     task_list_init(&pool->returning);
@@ -147,15 +147,15 @@ struct pool *pool_create(const struct pool_config *config, struct error *error)
         free_pool(pool);
         return NULL;
     }
-    signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
     pool->reaper =
         reaper_create(config->loop, is_runner_of_ours, pool, pool->config.handler_memory, error);
     if (pool->reaper == NULL) {
         free_pool(pool);
         return NULL;
     }
-    uv_timer_init(config->loop, &pool->deferred);
-    uv_timer_init(config->loop, &pool->rebalance);
+    (void)uv_timer_init(config->loop, &pool->deferred);
+    (void)uv_timer_init(config->loop, &pool->rebalance);
     pool->deferred.data = pool->rebalance.data = pool;
     pool->oom_kills = oom_kills();
     return pool;
@@ -167,13 +167,13 @@ struct pool_module *pool_add_module(struct pool *pool, const struct module_file 
     struct pool_module *module;
 
     if (pool->module_count == LIMIT_MODULES) {
-        error_set(error, ERROR_CONFIG, "more than %d modules", LIMIT_MODULES);
+        (void)error_set(error, ERROR_CONFIG, "more than %d modules", LIMIT_MODULES);
         return NULL;
     }
     module = calloc(1, sizeof *module);
     if (module == NULL || (module->flow = strdup(flow)) == NULL) {
         free(module);
-        error_out_of_memory(error);
+        (void)error_out_of_memory(error);
         return NULL;
     }
     module->pool = pool;
@@ -182,7 +182,7 @@ struct pool_module *pool_add_module(struct pool *pool, const struct module_file 
     task_list_init(&module->queue);
     for (int state = 0; state < RUNNER_STATES; state++)
         TAILQ_INIT(&module->runners[state].runners);
-    uv_timer_init(pool->config.loop, &module->retry);
+    (void)uv_timer_init(pool->config.loop, &module->retry);
     module->retry.data = module;
     pool->modules[pool->module_count++] = module;
     return module;
@@ -283,7 +283,7 @@ void pool_kill_all(struct pool *pool)
 {
     pool->killing = true;
     for (uint32_t i = 0; i < pool->module_count; i++) {
-        uv_timer_stop(&pool->modules[i]->retry);
+        (void)uv_timer_stop(&pool->modules[i]->retry);
         module_return_queue(pool->modules[i]);
         kill_runners_of(pool->modules[i]);
     }
@@ -378,7 +378,7 @@ void pool_close(struct pool *pool, void (*on_closed)(void *context))
     for (uint32_t i = 0; i < pool->module_count; i++) {
         struct pool_module *module = pool->modules[i];
 
-        uv_timer_stop(&module->retry);
+        (void)uv_timer_stop(&module->retry);
         module_return_queue(module);
         while (TAILQ_FIRST(&module->runners[RUNNER_STARTING].runners) != NULL)
             runner_kill(TAILQ_FIRST(&module->runners[RUNNER_STARTING].runners), POOL_EXIT_KILLED);

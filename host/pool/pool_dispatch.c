@@ -199,7 +199,7 @@ static void rebalance(struct pool *pool)
     if (freed)
         pool_defer(pool);
     else if (waiting && !uv_is_active((uv_handle_t *)&pool->rebalance))
-        uv_timer_start(&pool->rebalance, on_rebalance, LIMIT_REBALANCE_AFTER_MS, 0);
+        (void)uv_timer_start(&pool->rebalance, on_rebalance, LIMIT_REBALANCE_AFTER_MS, 0);
 }
 
 void pool_dispatch(struct pool *pool)

@@ -52,7 +52,7 @@ static void suspend(struct pool_module *module, const char *reason)
     module->suspensions++;
     module_return_queue(module);
     if (delay > 0) /* a schedule may be empty: suspended for good */
-        uv_timer_start(&module->retry, on_retry, delay, 0);
+        (void)uv_timer_start(&module->retry, on_retry, delay, 0);
     pool_emit(module, "module_held", PGF_LOG_ERROR, NULL, 0,
               "%s is suspended, its tasks stay queued; it is tried again in %u s: %s", module->flow,
               (delay + 999) / 1000, reason);
@@ -73,7 +73,7 @@ void module_note_ready(struct pool_module *module)
         announce(module);
     module->standing = MODULE_READY;
     module->spawn_paused = module->shortage_logged = false;
-    uv_timer_stop(&module->retry);
+    (void)uv_timer_stop(&module->retry);
 }
 
 void module_note_failed_start(struct pool_module *module, const char *reason)
@@ -97,7 +97,7 @@ void module_note_failed_spawn(struct pool_module *module, const char *reason)
         return;
     }
     module->spawn_paused = true;
-    uv_timer_start(&module->retry, on_retry, LIMIT_SPAWN_PAUSE_MS, 0);
+    (void)uv_timer_start(&module->retry, on_retry, LIMIT_SPAWN_PAUSE_MS, 0);
     if (module->shortage_logged)
         return;
     module->shortage_logged = true;

@@ -46,7 +46,7 @@ static void on_again(uv_timer_t *timer);
 
 static void look_again(struct reaper *reaper)
 {
-    uv_timer_start(&reaper->again, on_again, AGAIN_MS, 0);
+    (void)uv_timer_start(&reaper->again, on_again, AGAIN_MS, 0);
 }
 
 static void reap(struct reaper *reaper)
@@ -130,25 +130,25 @@ struct reaper *reaper_create(uv_loop_t *loop, reaper_is_ours is_ours, void *cont
     int failed;
 
     if (reaper == NULL) {
-        error_out_of_memory(error);
+        (void)error_out_of_memory(error);
         return NULL;
     }
     if (!orphans_watch(&reaper->orphans, memory)) {
-        error_set(error, ERROR_INTERNAL, "cannot adopt orphans: %s", strerror(errno));
+        (void)error_set(error, ERROR_INTERNAL, "cannot adopt orphans: %s", strerror(errno));
         return discard(reaper);
     }
     failed = uv_signal_init(loop, &reaper->signal);
     if (failed != 0) {
-        error_set(error, ERROR_INTERNAL, "SIGCHLD: %s", uv_strerror(failed));
+        (void)error_set(error, ERROR_INTERNAL, "SIGCHLD: %s", uv_strerror(failed));
         return discard(reaper);
     }
-    uv_timer_init(loop, &reaper->again);
+    (void)uv_timer_init(loop, &reaper->again);
     reaper->signal.data = reaper;
     reaper->again.data = reaper;
     reaper->is_ours = is_ours;
     reaper->context = context;
     reaper->open_handles = 2;
-    uv_signal_start(&reaper->signal, on_sigchld, SIGCHLD);
+    (void)uv_signal_start(&reaper->signal, on_sigchld, SIGCHLD);
     /* It must not keep the loop alive by itself. */
     uv_unref((uv_handle_t *)&reaper->signal);
     return reaper;

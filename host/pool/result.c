@@ -28,7 +28,7 @@ static void set_error_text(struct pool_result *result, enum pool_outcome outcome
     va_list values;
 
     va_start(values, format);
-    vsnprintf(text->data, sizeof text->data, format, values);
+    (void)vsnprintf(text->data, sizeof text->data, format, values);
     va_end(values);
     result->outcome = outcome;
     result->error = text->data;

@@ -90,7 +90,7 @@ void runner_set_due(struct runner *runner, uint64_t due_ms)
     if (due_ms == 0 || (runner->armed_ms != 0 && runner->armed_ms <= due_ms))
         return;
     runner->armed_ms = due_ms;
-    uv_timer_start(&runner->timer, on_timer, due_ms > now ? due_ms - now : 0, 0);
+    (void)uv_timer_start(&runner->timer, on_timer, due_ms > now ? due_ms - now : 0, 0);
 }
 
 static uint64_t due_in(const struct runner *runner, uint64_t ms)
@@ -106,7 +106,7 @@ void runner_kill(struct runner *runner, enum pool_exit_cause cause)
     runner->cause = cause;
     runner_set_state(runner, RUNNER_KILLED);
     runner_set_due(runner, 0);
-    kill(-runner->pid, SIGKILL);
+    (void)kill(-runner->pid, SIGKILL);
 }
 
 void runner_stop(struct runner *runner, enum pool_exit_cause cause)
@@ -188,8 +188,8 @@ static void end_idle(struct runner *runner)
 /* It hangs outside of any handler, frozen perhaps, and would keep its slot for ever. */
 static void end_stuck(struct runner *runner)
 {
-    error_set(&runner->failure, ERROR_INTERNAL, "did not take up a task for %u s",
-              (runner->pool->config.ready_timeout_ms + 999) / 1000);
+    (void)error_set(&runner->failure, ERROR_INTERNAL, "did not take up a task for %u s",
+                    (runner->pool->config.ready_timeout_ms + 999) / 1000);
     runner_kill(runner, POOL_EXIT_STUCK);
 }
 
@@ -227,14 +227,14 @@ static void try_finish(struct runner *runner)
 static void on_due(struct runner *runner)
 {
     if (runner->socket_ended && runner->state < RUNNER_STOPPING) {
-        error_set(&runner->failure, ERROR_INTERNAL, "closed its socket");
+        (void)error_set(&runner->failure, ERROR_INTERNAL, "closed its socket");
         runner_kill(runner, runner->ready_came ? POOL_EXIT_PROTOCOL : POOL_EXIT_START);
         return;
     }
     switch (runner->state) {
     case RUNNER_STARTING:
-        error_set(&runner->failure, ERROR_CONFIG, "not ready after %u s",
-                  (runner->pool->config.ready_timeout_ms + 999) / 1000);
+        (void)error_set(&runner->failure, ERROR_CONFIG, "not ready after %u s",
+                        (runner->pool->config.ready_timeout_ms + 999) / 1000);
         runner_kill(runner, POOL_EXIT_START);
         break;
     case RUNNER_IDLE:
@@ -343,7 +343,7 @@ void runner_on_exit(uv_process_t *process, int64_t exit_status, int term_signal)
     struct runner *runner = process->data;
     enum runner_state before = runner->state;
 
-    kill(-runner->pid, SIGKILL);
+    (void)kill(-runner->pid, SIGKILL);
     runner->exit_status = exit_status;
     runner->exit_signal = term_signal;
     runner->out_of_memory =
@@ -353,7 +353,7 @@ void runner_on_exit(uv_process_t *process, int64_t exit_status, int term_signal)
     /* A complete answer counts though its sender is dead. */
     runner_read_answers(runner);
     set_cause(runner, before);
-    uv_poll_stop(&runner->socket_poll);
+    (void)uv_poll_stop(&runner->socket_poll);
     runner->awaits_stop =
         !runner->pool->stopping && ended_by_itself(runner, before) && runner_was_stopped(runner);
     runner_set_due(runner, due_in(runner, runner->awaits_stop ? LIMIT_STOP_AFTER_DEATH_MS

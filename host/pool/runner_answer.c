@@ -228,7 +228,7 @@ static bool take_frames(struct runner *runner)
 static void end_socket(struct runner *runner)
 {
     runner->socket_ended = true;
-    uv_poll_stop(&runner->socket_poll);
+    (void)uv_poll_stop(&runner->socket_poll);
 }
 
 /* A broken stream has no more frames, wherever it broke. */

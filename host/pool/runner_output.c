@@ -233,7 +233,7 @@ static size_t read_once(struct runner_output *output)
         return 0;
     if (got <= 0) {
         output->ended = true;
-        uv_poll_stop(&output->poll);
+        (void)uv_poll_stop(&output->poll);
         return 0;
     }
     buf_commit(&output->pending, (size_t)got);
@@ -250,9 +250,9 @@ static void watch(struct runner_output *output)
     if (wanted == (uv_is_active((uv_handle_t *)&output->poll) != 0))
         return;
     if (wanted)
-        uv_poll_start(&output->poll, UV_READABLE | UV_DISCONNECT, runner_on_output);
+        (void)uv_poll_start(&output->poll, UV_READABLE | UV_DISCONNECT, runner_on_output);
     else
-        uv_poll_stop(&output->poll);
+        (void)uv_poll_stop(&output->poll);
 }
 
 void runner_output_hand_out(struct runner_output *output)

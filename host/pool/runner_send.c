@@ -165,9 +165,9 @@ void runner_watch_socket(struct runner *runner)
     if (runner->unsent_task != NULL || runner->unsent_copy != NULL)
         events |= UV_WRITABLE;
     if (events != 0 && runner->state < RUNNER_EXITED && !runner->socket_ended)
-        uv_poll_start(&runner->socket_poll, events, runner_on_socket);
+        (void)uv_poll_start(&runner->socket_poll, events, runner_on_socket);
     else
-        uv_poll_stop(&runner->socket_poll);
+        (void)uv_poll_stop(&runner->socket_poll);
 }
 
 /* The task's memory goes back to the caller while half of it is in the socket:

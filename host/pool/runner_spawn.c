@@ -27,7 +27,7 @@ struct ends {
 static void close_if_open(int fd)
 {
     if (fd >= 0)
-        close(fd);
+        (void)close(fd);
 }
 
 static void close_child_ends(struct ends *ends)
@@ -74,16 +74,16 @@ static struct cancel_page *open_page(int *fd, struct error *error)
 
     *fd = memfd_create("pgflow-cancel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (*fd < 0 || ftruncate(*fd, CANCEL_PAGE_SIZE) != 0) {
-        error_set(error, ERROR_INTERNAL, "memfd: %s", strerror(errno));
+        (void)error_set(error, ERROR_INTERNAL, "memfd: %s", strerror(errno));
         return NULL;
     }
     page = mmap(NULL, CANCEL_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
     if (page == MAP_FAILED) {
-        error_set(error, ERROR_INTERNAL, "mmap: %s", strerror(errno));
+        (void)error_set(error, ERROR_INTERNAL, "mmap: %s", strerror(errno));
         return NULL;
     }
-    fcntl(*fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
-    fcntl(*fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
+    (void)fcntl(*fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
+    (void)fcntl(*fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
     return page;
 }
 
@@ -158,10 +158,10 @@ static void on_handle_closed(uv_handle_t *handle)
 
     if (--runner->open_handles > 0)
         return;
-    close(runner->socket);
-    close(runner->out[POOL_STDOUT].fd);
-    close(runner->out[POOL_STDERR].fd);
-    munmap(runner->page, CANCEL_PAGE_SIZE);
+    (void)close(runner->socket);
+    (void)close(runner->out[POOL_STDOUT].fd);
+    (void)close(runner->out[POOL_STDERR].fd);
+    (void)munmap(runner->page, CANCEL_PAGE_SIZE);
     frame_reader_finish(&runner->reader);
     runner_output_finish(&runner->out[POOL_STDOUT]);
     runner_output_finish(&runner->out[POOL_STDERR]);
@@ -195,7 +195,7 @@ static void init_handles(struct runner *runner, const struct ends *ends)
     runner_output_init(runner, POOL_STDOUT, ends->out[0]);
     runner_output_init(runner, POOL_STDERR, ends->err[0]);
     frame_reader_init(&runner->reader, frame_max_body(runner->pool->config.max_payload));
-    uv_timer_init(loop, &runner->timer);
+    (void)uv_timer_init(loop, &runner->timer);
     uv_poll_init(loop, &runner->socket_poll, runner->socket);
     runner->timer.data = runner->process.data = runner->socket_poll.data = runner;
     for (int i = 0; i < 2; i++) {
@@ -214,7 +214,7 @@ static void begin(struct runner *runner)
     runner_set_due(runner, uv_now(pool->config.loop) + pool->config.ready_timeout_ms);
     runner_watch_socket(runner);
     for (int i = 0; i < 2; i++)
-        uv_poll_start(&runner->out[i].poll, UV_READABLE | UV_DISCONNECT, runner_on_output);
+        (void)uv_poll_start(&runner->out[i].poll, UV_READABLE | UV_DISCONNECT, runner_on_output);
 }
 
 static void on_never_spawned(uv_handle_t *handle)
@@ -233,7 +233,7 @@ static struct runner *give_up(struct runner *runner, struct ends *ends)
     close_our_ends(ends);
     close_child_ends(ends);
     if (runner->page != NULL)
-        munmap(runner->page, CANCEL_PAGE_SIZE);
+        (void)munmap(runner->page, CANCEL_PAGE_SIZE);
     if (runner->process.type == UV_PROCESS) {
         runner->process.data = runner;
         runner->pool->open_handles++;
@@ -253,7 +253,7 @@ struct runner *runner_spawn(struct pool_module *module, struct error *error)
 
     runner = calloc(1, sizeof *runner);
     if (runner == NULL) {
-        error_out_of_memory(error);
+        (void)error_out_of_memory(error);
         return NULL;
     }
     runner->pool = module->pool;
@@ -264,7 +264,7 @@ struct runner *runner_spawn(struct pool_module *module, struct error *error)
     failed = command.failed ? UV_ENOMEM : spawn_process(runner, &ends, &command);
     runner_command_finish(&command);
     if (failed != 0) {
-        error_set(error, ERROR_INTERNAL, "cannot start a runner: %s", uv_strerror(failed));
+        (void)error_set(error, ERROR_INTERNAL, "cannot start a runner: %s", uv_strerror(failed));
         return give_up(runner, &ends);
     }
     close_child_ends(&ends);

@@ -28,7 +28,7 @@ static void on_timer(uv_timer_t *timer)
 
 static void wake_at(struct worker *worker, uint64_t at_ns, uint64_t now_ns)
 {
-    uv_timer_start(&worker->claims.timer, on_timer, clock_ms_until(at_ns, now_ns), 0);
+    (void)uv_timer_start(&worker->claims.timer, on_timer, clock_ms_until(at_ns, now_ns), 0);
 }
 
 void claim_loop_expect_work(struct worker *worker)
@@ -254,6 +254,6 @@ void claim_loop_run(struct worker *worker)
     uint32_t quantity = width(worker, now_ns);
     if (quantity == 0)
         return; /* the next handler that ends wakes the loop */
-    uv_timer_stop(&claims->timer);
+    (void)uv_timer_stop(&claims->timer);
     send_claim(worker, quantity, now_ns);
 }

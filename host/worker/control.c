@@ -37,5 +37,5 @@ void control_heard(struct worker *worker)
     if (worker->identity.id[0] == '\0' || uv_is_active((uv_handle_t *)&worker->control_timer))
         return;
     (void)uv_random(NULL, NULL, &bits, sizeof bits, 0, NULL);
-    uv_timer_start(&worker->control_timer, ask, bits % (SPREAD_MS + 1), 0);
+    (void)uv_timer_start(&worker->control_timer, ask, bits % (SPREAD_MS + 1), 0);
 }

@@ -30,7 +30,7 @@ static void watch_lateness(struct worker *worker, uint64_t claimed_ns, uint64_t 
 
     if (uv_is_active((uv_handle_t *)&worker->lateness))
         return; /* it is set for an older task */
-    uv_timer_start(&worker->lateness, on_lateness, clock_ms_until(late_ns, now_ns), 0);
+    (void)uv_timer_start(&worker->lateness, on_lateness, clock_ms_until(late_ns, now_ns), 0);
 }
 
 static void recall_late(struct worker *worker)

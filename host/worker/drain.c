@@ -32,7 +32,8 @@ static void on_timer(uv_timer_t *timer)
 static void set_deadline(struct worker *worker, uint64_t deadline_ns)
 {
     worker->drain.deadline_ns = deadline_ns;
-    uv_timer_start(&worker->drain_timer, on_timer, clock_ms_until(deadline_ns, uv_hrtime()), 0);
+    (void)uv_timer_start(&worker->drain_timer, on_timer, clock_ms_until(deadline_ns, uv_hrtime()),
+                         0);
 }
 
 static bool is_overdue(const struct drain *drain)

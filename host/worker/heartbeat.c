@@ -149,5 +149,5 @@ struct heartbeat_news heartbeat_take_news(struct worker *worker)
 void heartbeat_start(struct worker *worker)
 {
     if (!uv_is_active((uv_handle_t *)&worker->heartbeat.timer))
-        uv_timer_start(&worker->heartbeat.timer, tick, HEARTBEAT_MS, HEARTBEAT_MS);
+        (void)uv_timer_start(&worker->heartbeat.timer, tick, HEARTBEAT_MS, HEARTBEAT_MS);
 }

@@ -52,13 +52,15 @@ static void tick(uv_timer_t *timer)
     struct worker *worker = timer->data;
 
     maintenance_want(worker);
-    uv_timer_start(&worker->maintenance.timer, tick, jitter_ms(MAINTAIN_MS, random_bits()), 0);
+    (void)uv_timer_start(&worker->maintenance.timer, tick, jitter_ms(MAINTAIN_MS, random_bits()),
+                         0);
 }
 
 void maintenance_start(struct worker *worker)
 {
     if (!uv_is_active((uv_handle_t *)&worker->maintenance.timer))
-        uv_timer_start(&worker->maintenance.timer, tick, jitter_ms(MAINTAIN_MS, random_bits()), 0);
+        (void)uv_timer_start(&worker->maintenance.timer, tick,
+                             jitter_ms(MAINTAIN_MS, random_bits()), 0);
 }
 
 void maintenance_want(struct worker *worker)

@@ -167,7 +167,7 @@ void modules_unload(struct worker *worker)
     free(worker->pairs);
     free(worker->suspended);
     if (worker->runner_program >= 0)
-        close(worker->runner_program);
+        (void)close(worker->runner_program);
 }
 
 void modules_log_changed(struct worker *worker)

@@ -29,7 +29,7 @@ void notify_systemd(const char *state)
     if (fd < 0)
         return;
     (void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address, size);
-    close(fd);
+    (void)close(fd);
 }
 
 /* Fed from the loop: a loop that hangs feeds nothing. */
@@ -46,5 +46,5 @@ void notify_systemd_start_watchdog(struct worker *worker)
 
     if (ms == 0 || (pid != NULL && strtol(pid, NULL, 10) != (long)getpid()))
         return;
-    uv_timer_start(&worker->watchdog, feed, 0, ms);
+    (void)uv_timer_start(&worker->watchdog, feed, 0, ms);
 }

@@ -37,7 +37,7 @@ void reclaim_want(struct worker *worker)
 {
     if (worker->identity.id[0] == '\0' || worker->identity.standby)
         return;
-    uv_timer_stop(&worker->reclaim.timer);
+    (void)uv_timer_stop(&worker->reclaim.timer);
     worker->reclaim.state = RECLAIM_WANTED;
     worker->reclaim.again = true;
     worker_wake(worker);
@@ -51,7 +51,7 @@ static void on_released(void *ctx, const struct db_status *status, const int *re
         return;
     if (!answer_is_there(worker, status, "release_tasks_except")) {
         worker->reclaim.state = RECLAIM_PAUSED;
-        uv_timer_start(&worker->reclaim.timer, retry, RETRY_MS, 0);
+        (void)uv_timer_start(&worker->reclaim.timer, retry, RETRY_MS, 0);
         return;
     }
     if (*released > 0)
@@ -60,8 +60,8 @@ static void on_released(void *ctx, const struct db_status *status, const int *re
                  LOG_FIELD_INT("count", *released));
     worker->reclaim.state = RECLAIM_NONE;
     if (worker->reclaim.again)
-        uv_timer_start(&worker->reclaim.timer, once_more,
-                       (uint64_t)answer_deadline_ms(worker->settings), 0);
+        (void)uv_timer_start(&worker->reclaim.timer, once_more,
+                             (uint64_t)answer_deadline_ms(worker->settings), 0);
     worker_wake(worker);
 }
 

@@ -266,7 +266,7 @@ static void on_timer(uv_timer_t *timer)
 
 static void wake_at(struct worker *worker, uint64_t at_ns)
 {
-    uv_timer_start(&worker->results.timer, on_timer, clock_ms_until(at_ns, uv_hrtime()), 0);
+    (void)uv_timer_start(&worker->results.timer, on_timer, clock_ms_until(at_ns, uv_hrtime()), 0);
 }
 
 void results_flush(struct worker *worker)

@@ -30,7 +30,7 @@ static bool answered(struct worker *worker, const struct db_status *status, cons
     if (worker->settings->check)
         worker_fail(worker, ERROR_UNAVAILABLE, "%s: %s", what, status->text);
     else if (worker->life.state == WORKER_STARTING)
-        uv_timer_start(&worker->startup.retry, retry, RETRY_MS, 0);
+        (void)uv_timer_start(&worker->startup.retry, retry, RETRY_MS, 0);
     return false;
 }
 
@@ -273,7 +273,7 @@ void startup_run(struct worker *worker)
 {
     if (worker->life.state != WORKER_STARTING || worker->startup.call_is_out)
         return;
-    uv_timer_stop(&worker->startup.retry);
+    (void)uv_timer_stop(&worker->startup.retry);
     worker->startup.call_is_out = true;
     send_step(worker);
 }

@@ -60,7 +60,7 @@ static void pause_and_ask(struct worker *worker)
 {
     struct uncovered *uncovered = &worker->uncovered;
 
-    uv_timer_start(&uncovered->timer, ask, uncovered->pause_ms, 0);
+    (void)uv_timer_start(&uncovered->timer, ask, uncovered->pause_ms, 0);
     uncovered->pause_ms = uncovered->pause_ms * 2 < LONGEST_PAUSE_MS ? uncovered->pause_ms * 2
                                                                      : (uint64_t)LONGEST_PAUSE_MS;
 }

@@ -48,7 +48,7 @@ char *buf_reserve(struct buf *buf, size_t size)
         while (capacity < need)
             capacity = capacity > buf->maximum / 2 ? buf->maximum + 1 : capacity * 2;
         char *data = realloc(buf->capacity ? buf->data : NULL, capacity);
-        if (!data) {
+        if (data == NULL) {
             buf->failed = true;
             return NULL;
         }
@@ -70,7 +70,7 @@ void buf_commit(struct buf *buf, size_t size)
 void buf_put(struct buf *buf, const void *data, size_t size)
 {
     char *to = size ? buf_reserve(buf, size) : NULL;
-    if (!to)
+    if (to == NULL)
         return;
     memcpy(to, data, size);
     buf_commit(buf, size);
@@ -95,7 +95,7 @@ void buf_printf(struct buf *buf, const char *format, ...)
     int size = vsnprintf(NULL, 0, format, args);
     va_end(args);
     char *to = size > 0 ? buf_reserve(buf, (size_t)size) : NULL;
-    if (to) {
+    if (to != NULL) {
         (void)vsnprintf(to, (size_t)size + 1, format, again);
         buf_commit(buf, (size_t)size);
     } else if (size < 0) {
@@ -117,11 +117,11 @@ char *buf_detach(struct buf *buf, size_t *size)
     char *data = NULL;
     if (buf_ok(buf))
         data = buf->capacity ? buf->data : calloc(1, 1);
-    if (!data) {
+    if (data == NULL) {
         buf_free(buf);
         return NULL;
     }
-    if (size)
+    if (size != NULL)
         *size = buf->size;
     buf_init(buf, buf->maximum);
     return data;

@@ -38,7 +38,7 @@ static void put_escaped(struct buf *buf, const void *from_text, size_t size)
         buf_put(buf, text + from, i - from);
         if (letter) {
             char pair[2] = {'\\', letter};
-            buf_put(buf, pair, sizeof(pair));
+            buf_put(buf, pair, sizeof pair);
         } else {
             buf_printf(buf, "\\u%04x", (unsigned)(unsigned char)text[i]);
         }

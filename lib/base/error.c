@@ -16,19 +16,19 @@
 static void set_text(struct error *error, char *text)
 {
     secrets_hide(text);
-    size_t size = text_utf8_prefix(text, strlen(text), sizeof(error->text) - 1);
+    size_t size = text_utf8_prefix(text, strlen(text), sizeof error->text - 1);
     memcpy(error->text, text, size);
     error->text[size] = '\0';
 }
 
 bool error_set(struct error *error, int code, const char *format, ...)
 {
-    if (!error)
+    if (error == NULL)
         return false;
     char text[LIMIT_ERROR_TEXT + 4];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(text, sizeof(text), format, args);
+    (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
     error->code = code;
     set_text(error, text);
@@ -37,7 +37,7 @@ bool error_set(struct error *error, int code, const char *format, ...)
 
 bool error_wrap(struct error *error, const char *format, ...)
 {
-    if (!error)
+    if (error == NULL)
         return false;
     char text[2 * LIMIT_ERROR_TEXT + 4];
     va_list args;
@@ -45,7 +45,7 @@ bool error_wrap(struct error *error, const char *format, ...)
     int length = vsnprintf(text, LIMIT_ERROR_TEXT, format, args);
     va_end(args);
     size_t used = length < 0 ? 0 : strlen(text);
-    (void)snprintf(text + used, sizeof(text) - used, ": %s", error->text);
+    (void)snprintf(text + used, sizeof text - used, ": %s", error->text);
     set_text(error, text);
     return false;
 }

@@ -205,7 +205,7 @@ static bool in_escape(struct json_check *check, uint8_t c)
         check->unit = 0;
         return go(check, IN_UNICODE);
     }
-    if (c == 0 || !strchr("\"\\/bfnrt", c))
+    if (c == 0 || strchr("\"\\/bfnrt", c) == NULL)
         return broken(check, "an unknown escape");
     return go(check, IN_STRING);
 }

@@ -43,7 +43,7 @@ bool text_is_slug(const char *text)
 bool text_is_deployment_slug(const char *text)
 {
     return text_is_slug(text) && text[0] != '_' && text[strlen(text) - 1] != '_' &&
-           !strstr(text, "__");
+           strstr(text, "__") == NULL;
 }
 
 bool text_is_queue_name(const char *text)
@@ -75,7 +75,7 @@ bool text_is_uuid(const char *text)
 bool text_make_uuid(char uuid[LIMIT_UUID_TEXT + 1])
 {
     uint8_t b[16];
-    if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
+    if (getrandom(b, sizeof b, 0) != (ssize_t)sizeof b)
         return false;
     b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
     b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
@@ -157,7 +157,7 @@ size_t text_clean(char *out, size_t out_size, const char *text, size_t size)
         size_t length = text_utf8_sequence(text + at, size - at);
         bool broken = length == 0 || text[at] == '\0';
         const char *from = broken ? replacement : text + at;
-        size_t put = broken ? sizeof(replacement) - 1 : length;
+        size_t put = broken ? sizeof replacement - 1 : length;
         if (used + put >= out_size)
             break;
         memcpy(out + used, from, put);

@@ -14,7 +14,7 @@ bool text_file_read_stream(FILE *file, const char *name, struct buf *text, struc
     char piece[16384];
     size_t size = 0;
     errno = 0;
-    while (buf_ok(text) && (size = fread(piece, 1, sizeof(piece), file)) > 0)
+    while (buf_ok(text) && (size = fread(piece, 1, sizeof piece, file)) > 0)
         buf_put(text, piece, size);
     if (ferror(file))
         return error_set(error, ERROR_USAGE, "cannot read '%s': %s", name, strerror(errno));
@@ -25,7 +25,7 @@ bool text_file_read_stream(FILE *file, const char *name, struct buf *text, struc
 static bool read_path(const char *path, bool trusted, struct buf *text, struct error *error)
 {
     FILE *file = fopen(path, "re");
-    if (!file)
+    if (file == NULL)
         return error_set(error, ERROR_USAGE, "cannot open '%s': %s", path, strerror(errno));
     bool read = (!trusted || file_trust_check_open(fileno(file), error)) &&
                 text_file_read_stream(file, path, text, error);

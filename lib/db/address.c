@@ -14,9 +14,9 @@
 
 static const char *option_value(const PQconninfoOption *options, const char *keyword)
 {
-    for (; options && options->keyword; options++) {
+    for (; options != NULL && options->keyword != NULL; options++) {
         if (strcmp(options->keyword, keyword) == 0)
-            return options->val && *options->val ? options->val : NULL;
+            return options->val != NULL && *options->val ? options->val : NULL;
     }
     return NULL;
 }
@@ -25,12 +25,12 @@ static const char *option_value(const PQconninfoOption *options, const char *key
 static bool has_raw_at_sign(const char *url)
 {
     const char *authority = strstr(url, "://");
-    if (!authority)
+    if (authority == NULL)
         return false;
     authority += strlen("://");
     size_t size = strcspn(authority, "/?#");
     const char *first = memchr(authority, '@', size);
-    return first && memchr(first + 1, '@', size - (size_t)(first + 1 - authority));
+    return first != NULL && memchr(first + 1, '@', size - (size_t)(first + 1 - authority)) != NULL;
 }
 
 /* postgres://u:p/ss@host: libpq would take "u" for the host, "p" for the port and the rest for the
@@ -38,7 +38,7 @@ static bool has_raw_at_sign(const char *url)
 static bool has_raw_slash(const char *url)
 {
     const char *authority = strstr(url, "://");
-    if (!authority)
+    if (authority == NULL)
         return false;
     authority += strlen("://");
     const char *path = authority + strcspn(authority, "/?");
@@ -49,7 +49,7 @@ static bool has_raw_slash(const char *url)
 static bool has_odd_port(const PQconninfoOption *given)
 {
     const char *port = option_value(given, "port");
-    return port && port[strspn(port, "0123456789,")] != '\0';
+    return port != NULL && port[strspn(port, "0123456789,")] != '\0';
 }
 
 /* libpq's own text quotes the URL, password and all, so it is never shown. */
@@ -60,11 +60,11 @@ static PQconninfoOption *parse_url(const char *url, struct error *error)
     if (!has_raw_at_sign(url) && !has_raw_slash(url))
         given = PQconninfoParse(url, &message);
     PQfreemem(message);
-    if (given && has_odd_port(given)) {
+    if (given != NULL && has_odd_port(given)) {
         PQconninfoFree(given);
         given = NULL;
     }
-    if (!given)
+    if (given == NULL)
         (void)error_set(
             error, ERROR_USAGE,
             "the database URL cannot be read (it is not shown, it may hold a password); "
@@ -78,13 +78,13 @@ static PQconninfoOption *parse_url(const char *url, struct error *error)
 static PQconninfoOption *read_defaults(const char *service)
 {
     const char *set = getenv("PGSERVICE");
-    char *before = set ? strdup(set) : NULL;
-    if (service)
+    char *before = set != NULL ? strdup(set) : NULL;
+    if (service != NULL)
         (void)setenv("PGSERVICE", service, 1);
     PQconninfoOption *defaults = PQconndefaults();
-    if (service && before)
+    if (service != NULL && before != NULL)
         (void)setenv("PGSERVICE", before, 1);
-    else if (service)
+    else if (service != NULL)
         (void)unsetenv("PGSERVICE");
     free(before);
     return defaults;
@@ -96,40 +96,42 @@ static bool keep(struct db_address *address, const char *keyword, const char *va
                   : strcmp(keyword, "hostaddr") == 0 ? &address->hostaddr
                   : strcmp(keyword, "port") == 0     ? &address->port
                                                      : NULL;
-    if (slot) {
+    if (slot != NULL) {
         *slot = strdup(value);
         return *slot != NULL;
     }
     address->keywords[address->count] = strdup(keyword);
     address->values[address->count] = strdup(value);
     address->count++;
-    return address->keywords[address->count - 1] && address->values[address->count - 1];
+    return address->keywords[address->count - 1] != NULL &&
+           address->values[address->count - 1] != NULL;
 }
 
 /* What libpq would take anyway is left to it, so that "not given" can be told
  * from "given": only then have we defaults of our own. */
 static bool is_only_compiled_in(const PQconninfoOption *option)
 {
-    return option->compiled && option->val && strcmp(option->val, option->compiled) == 0 &&
-           strcmp(option->keyword, "port") != 0 && !(option->envvar && getenv(option->envvar));
+    return option->compiled != NULL && option->val != NULL &&
+           strcmp(option->val, option->compiled) == 0 && strcmp(option->keyword, "port") != 0 &&
+           !(option->envvar != NULL && getenv(option->envvar) != NULL);
 }
 
 static bool fill(struct db_address *address, const PQconninfoOption *defaults,
                  const PQconninfoOption *given)
 {
     size_t count = 0;
-    while (defaults[count].keyword)
+    while (defaults[count].keyword != NULL)
         count++;
     address->keywords = calloc(count + 1, sizeof(char *));
     address->values = calloc(count + 1, sizeof(char *));
-    if (!address->keywords || !address->values)
+    if (address->keywords == NULL || address->values == NULL)
         return false;
     for (size_t i = 0; i < count; i++) {
         const char *keyword = defaults[i].keyword;
         const char *value = option_value(given, keyword);
-        if (!value && !is_only_compiled_in(&defaults[i]))
+        if (value == NULL && !is_only_compiled_in(&defaults[i]))
             value = defaults[i].val;
-        if (value && *value && !keep(address, keyword, value))
+        if (value != NULL && *value && !keep(address, keyword, value))
             return false;
     }
     return true;
@@ -140,12 +142,16 @@ static bool make_label(struct db_address *address)
     struct buf label;
     const char *user = db_address_value(address, "user");
     const char *database = db_address_value(address, "dbname");
-    const char *host = address->host ? address->host : address->hostaddr;
+    const char *host = address->host != NULL ? address->host : address->hostaddr;
     buf_init(&label, 4 * LIMIT_KIB);
-    buf_puts(&label, host ? host : "local socket");
-    if (address->port)
+    buf_puts(&label, host != NULL ? host : "local socket");
+    if (address->port != NULL)
         buf_printf(&label, ":%s", address->port);
-    buf_printf(&label, "/%s as %s", database ? database : user ? user : "?", user ? user : "?");
+    buf_printf(&label, "/%s as %s",
+               database != NULL ? database
+               : user != NULL   ? user
+                                : "?",
+               user != NULL ? user : "?");
     address->label = buf_detach(&label, NULL);
     return address->label != NULL;
 }
@@ -153,18 +159,19 @@ static bool make_label(struct db_address *address)
 struct db_address *db_address_create(const char *url, struct error *error)
 {
     PQconninfoOption *given = NULL;
-    if (url && *url) {
+    if (url != NULL && *url) {
         given = parse_url(url, error);
-        if (!given)
+        if (given == NULL)
             return NULL;
     }
     if (!service_file_check(option_value(given, "service"), error)) {
         PQconninfoFree(given);
         return NULL;
     }
-    struct db_address *address = calloc(1, sizeof(*address));
+    struct db_address *address = calloc(1, sizeof *address);
     PQconninfoOption *defaults = read_defaults(option_value(given, "service"));
-    if (!address || !defaults || !fill(address, defaults, given) || !make_label(address)) {
+    if (address == NULL || defaults == NULL || !fill(address, defaults, given) ||
+        !make_label(address)) {
         (void)error_out_of_memory(error);
         db_address_destroy(address);
         address = NULL;
@@ -176,10 +183,10 @@ struct db_address *db_address_create(const char *url, struct error *error)
 
 void db_address_destroy(struct db_address *address)
 {
-    if (!address)
+    if (address == NULL)
         return;
-    for (size_t i = 0; address->values && i < address->count; i++) {
-        if (address->values[i])
+    for (size_t i = 0; address->values != NULL && i < address->count; i++) {
+        if (address->values[i] != NULL)
             explicit_bzero(address->values[i], strlen(address->values[i]));
         free(address->values[i]);
         free(address->keywords[i]);
@@ -211,8 +218,8 @@ const char *db_address_choose(const char *option, const char *configured)
 {
     const char *const places[] = {option, getenv("PGFLOW_DATABASE"), configured,
                                   getenv("DATABASE_URL")};
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        if (places[i] && *places[i])
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (places[i] != NULL && *places[i])
             return places[i];
     }
     return NULL;
@@ -220,7 +227,7 @@ const char *db_address_choose(const char *option, const char *configured)
 
 void db_address_free_parts(char **parts, size_t count)
 {
-    for (size_t i = 0; parts && i < count; i++)
+    for (size_t i = 0; parts != NULL && i < count; i++)
         free(parts[i]);
     free(parts);
 }
@@ -232,10 +239,10 @@ char **db_address_split(const char *list, size_t *count)
         parts += *c == ',';
     char **items = calloc(parts, sizeof(char *));
     *count = parts;
-    for (size_t i = 0; items && i < parts; i++) {
+    for (size_t i = 0; items != NULL && i < parts; i++) {
         size_t size = strcspn(list, ",");
         items[i] = strndup(list, size);
-        if (!items[i]) {
+        if (items[i] == NULL) {
             db_address_free_parts(items, parts);
             return NULL;
         }

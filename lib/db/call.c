@@ -13,8 +13,8 @@
 struct call *call_create(const struct statement *statement, enum call_connection connection,
                          call_answer answer, call_done done, void *ctx)
 {
-    struct call *call = calloc(1, sizeof(*call));
-    if (!call) {
+    struct call *call = calloc(1, sizeof *call);
+    if (call == NULL) {
         log_fatal("out_of_memory", "no memory for a database call");
         abort();
     }
@@ -51,8 +51,8 @@ bool call_send(struct call *call, PGconn *conn, bool is_prepared, const char *pr
     call->sent_ns = uv_hrtime();
     call->sendings++;
     call->is_named = prepared_name != NULL;
-    call->prepare_ahead = prepared_name && !is_prepared;
-    if (!prepared_name)
+    call->prepare_ahead = prepared_name != NULL && !is_prepared;
+    if (prepared_name == NULL)
         return PQsendQueryParams(conn, call->statement->sql, count, types, values, lengths, formats,
                                  0) == 1;
     if (call->prepare_ahead &&
@@ -73,7 +73,8 @@ void call_take_result(struct call *call, PGresult *result)
     if (call->prepare_ahead && status == PGRES_COMMAND_OK) {
         call->prepare_ahead = false;
         PQclear(result);
-    } else if (status == PGRES_PIPELINE_ABORTED || (call->result && is_error(call->result))) {
+    } else if (status == PGRES_PIPELINE_ABORTED ||
+               (call->result != NULL && is_error(call->result))) {
         PQclear(result);
     } else {
         PQclear(call->result);
@@ -83,10 +84,10 @@ void call_take_result(struct call *call, PGresult *result)
 
 const char *call_sqlstate(const struct call *call)
 {
-    if (!call->result || !is_error(call->result))
+    if (call->result == NULL || !is_error(call->result))
         return "";
     const char *sqlstate = PQresultErrorField(call->result, PG_DIAG_SQLSTATE);
-    return sqlstate ? sqlstate : "XX000";
+    return sqlstate != NULL ? sqlstate : "XX000";
 }
 
 /* A detail of PostgreSQL's own may quote rows and payloads; one from a RAISE in
@@ -94,7 +95,7 @@ const char *call_sqlstate(const struct call *call)
 static const char *own_detail(const PGresult *result)
 {
     const char *source = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
-    if (!source || strcmp(source, "exec_stmt_raise") != 0)
+    if (source == NULL || strcmp(source, "exec_stmt_raise") != 0)
         return NULL;
     return PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
 }
@@ -103,8 +104,8 @@ static void describe_error(char *text, size_t size, const PGresult *result)
 {
     const char *primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
-    (void)snprintf(text, size, "%s%s%s", primary ? primary : PQresultErrorMessage(result),
-                   hint ? ". " : "", hint ? hint : "");
+    (void)snprintf(text, size, "%s%s%s", primary != NULL ? primary : PQresultErrorMessage(result),
+                   hint != NULL ? ". " : "", hint != NULL ? hint : "");
 }
 
 static void answer(struct call *call, const struct db_status *status)
@@ -122,17 +123,17 @@ void call_answer_result(struct call *call)
     struct db_status status = {
         .outcome = DB_OK, .text = text, .elapsed_ns = uv_hrtime() - call->sent_ns};
     const char *sqlstate = call_sqlstate(call);
-    if (!call->result) {
+    if (call->result == NULL) {
         status.outcome = DB_ERROR;
         status.permanent = true;
-        (void)snprintf(status.sqlstate, sizeof(status.sqlstate), "XX000");
-        (void)snprintf(text, sizeof(text), "the server gave no answer to a statement");
+        (void)snprintf(status.sqlstate, sizeof status.sqlstate, "XX000");
+        (void)snprintf(text, sizeof text, "the server gave no answer to a statement");
     } else if (*sqlstate) {
         status.outcome = DB_ERROR;
         status.permanent = sqlstate_is_permanent(sqlstate);
-        (void)snprintf(status.sqlstate, sizeof(status.sqlstate), "%s", sqlstate);
+        (void)snprintf(status.sqlstate, sizeof status.sqlstate, "%s", sqlstate);
         status.detail = own_detail(call->result);
-        describe_error(text, sizeof(text), call->result);
+        describe_error(text, sizeof text, call->result);
     }
     answer(call, &status);
 }

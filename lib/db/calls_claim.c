@@ -69,7 +69,7 @@ struct reader {
 
 static void drop_shared(struct shared_text *shared)
 {
-    if (shared && --shared->references == 0)
+    if (shared != NULL && --shared->references == 0)
         free(shared);
 }
 
@@ -81,7 +81,7 @@ void db_claim_row_own(struct db_claim_row *row)
 void db_claim_row_drop(struct db_claim_row *row)
 {
     struct owned_row *owned = (struct owned_row *)row;
-    if (!owned)
+    if (owned == NULL)
         return;
     drop_shared(owned->flow_input);
     free(owned);
@@ -97,7 +97,7 @@ static const char *take_cell(const struct reader *reader, int row, enum column c
                              const char *none)
 {
     const char *text = result_text(reader->result, row, reader->columns[column]);
-    if (!text)
+    if (text == NULL)
         return none;
     size_t size = cell_size(reader, row, column);
     char *copy = *to;
@@ -118,7 +118,7 @@ static void fill_strings(struct db_claim_row *row, const struct reader *reader, 
     row->run_id = take_cell(reader, i, RUN, &to, "");
     row->step = take_cell(reader, i, STEP, &to, "");
     row->input = take_cell(reader, i, INPUT, &to, NULL);
-    row->input_size = row->input ? cell_size(reader, i, INPUT) : 0;
+    row->input_size = row->input != NULL ? cell_size(reader, i, INPUT) : 0;
     row->input_error = take_cell(reader, i, INPUT_ERROR, &to, NULL);
     row->reason = take_cell(reader, i, REASON, &to, NULL);
 }
@@ -133,8 +133,8 @@ static struct owned_row *read_row(struct reader *reader, int i)
         size += cell_size(reader, i, strings[k]) + 1;
     if (outcome < 0)
         return NULL;
-    struct owned_row *owned = malloc(sizeof(*owned) + size);
-    if (!owned) {
+    struct owned_row *owned = malloc(sizeof *owned + size);
+    if (owned == NULL) {
         reader->has_memory = false;
         return NULL;
     }
@@ -159,8 +159,8 @@ static struct owned_row *read_row(struct reader *reader, int i)
 
 static struct shared_text *copy_shared(const char *text, size_t size)
 {
-    struct shared_text *shared = malloc(sizeof(*shared) + size + 1);
-    if (!shared)
+    struct shared_text *shared = malloc(sizeof *shared + size + 1);
+    if (shared == NULL)
         return NULL;
     shared->references = 0;
     shared->size = size;
@@ -182,17 +182,18 @@ static bool share_flow_inputs(struct reader *reader, struct owned_row **rows, si
 {
     for (size_t i = 0; i < count; i++) {
         const char *text = result_text(reader->result, (int)i, reader->columns[FLOW_INPUT]);
-        if (!text)
+        if (text == NULL)
             continue;
         struct shared_text *shared = copy_shared(text, cell_size(reader, (int)i, FLOW_INPUT));
-        if (!shared) {
+        if (shared == NULL) {
             reader->has_memory = false;
             return false;
         }
         share(rows[i], shared);
         for (size_t k = 0; k < count; k++) {
             if (PQgetisnull(reader->result, (int)k, reader->columns[FLOW_INPUT]) &&
-                !rows[k]->flow_input && strcmp(rows[k]->row.run_id, rows[i]->row.run_id) == 0)
+                rows[k]->flow_input == NULL &&
+                strcmp(rows[k]->row.run_id, rows[i]->row.run_id) == 0)
                 share(rows[k], shared);
         }
     }
@@ -204,7 +205,7 @@ static bool share_flow_inputs(struct reader *reader, struct owned_row **rows, si
 static void drop_unheld(struct owned_row **rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (rows[i] && !rows[i]->is_held)
+        if (rows[i] != NULL && !rows[i]->is_held)
             db_claim_row_drop(&rows[i]->row);
     }
 }
@@ -215,7 +216,7 @@ static bool read_rows(struct reader *reader, struct owned_row **rows, size_t cou
         return false;
     for (size_t i = 0; i < count; i++) {
         rows[i] = read_row(reader, (int)i);
-        if (!rows[i])
+        if (rows[i] == NULL)
             return false;
     }
     return share_flow_inputs(reader, rows, count);
@@ -224,7 +225,7 @@ static bool read_rows(struct reader *reader, struct owned_row **rows, size_t cou
 static void answer_claim(struct call *call, const struct db_status *status, PGresult *result)
 {
     db_claim_done done = (db_claim_done)call->done;
-    if (!result) {
+    if (result == NULL) {
         done(call->ctx, status, NULL);
         return;
     }
@@ -232,11 +233,11 @@ static void answer_claim(struct call *call, const struct db_status *status, PGre
     struct owned_row **rows = calloc(count + 1, sizeof(struct owned_row *));
     struct reader reader = {.result = result, .has_memory = rows != NULL};
     struct db_claim claim = {.rows = (struct db_claim_row *const *)rows, .count = count};
-    bool read = rows && read_rows(&reader, rows, count);
+    bool read = rows != NULL && read_rows(&reader, rows, count);
     struct db_status failure =
         reader.has_memory ? result_mismatch(status) : result_no_memory(status);
     done(call->ctx, read ? status : &failure, read ? &claim : NULL);
-    if (rows)
+    if (rows != NULL)
         drop_unheld(rows, count);
     free((void *)rows);
 }

@@ -48,14 +48,15 @@ static bool read_finished(const struct call *call, const PGresult *result,
 static void answer_finish(struct call *call, const struct db_status *status, PGresult *result)
 {
     db_finish_done done = (db_finish_done)call->done;
-    if (!result) {
+    if (result == NULL) {
         done(call->ctx, status, NULL);
         return;
     }
-    struct db_finish_answer *answers = calloc(call->expected + 1, sizeof(*answers));
-    bool *seen = calloc(call->expected + 1, sizeof(*seen));
-    struct db_status failure = answers && seen ? result_mismatch(status) : result_no_memory(status);
-    bool read = answers && seen && read_finished(call, result, answers, seen);
+    struct db_finish_answer *answers = calloc(call->expected + 1, sizeof *answers);
+    bool *seen = calloc(call->expected + 1, sizeof *seen);
+    struct db_status failure =
+        answers != NULL && seen != NULL ? result_mismatch(status) : result_no_memory(status);
+    bool read = answers != NULL && seen != NULL && read_finished(call, result, answers, seen);
     struct db_finished finished = {.answers = answers, .count = call->expected};
     if (read && call->expected > 0)
         finished.new_work = result_bool(result, 0, FINISH_NEW_WORK);
@@ -90,7 +91,7 @@ static void put_errors(struct params *params, const struct db_finish_item *items
 {
     struct param *errors = params_array(params, PARAMS_TEXT_ARRAY, count, 0);
     for (size_t i = 0; i < count; i++)
-        param_put_text(errors, items[i].error, items[i].error ? strlen(items[i].error) : 0);
+        param_put_text(errors, items[i].error, items[i].error != NULL ? strlen(items[i].error) : 0);
 }
 
 static void put_retry_afters(struct params *params, const struct db_finish_item *items,
@@ -115,7 +116,7 @@ void db_finish_tasks(struct db *db, const char *worker_id, const struct db_finis
     struct call *call = call_create(&statement, CALL_WORK, answer_finish, (call_done)done, ctx);
     call->expected = count;
     params_text(&call->params, worker_id);
-    calls_put_task_refs(&call->params, &items->task, sizeof(*items), count);
+    calls_put_task_refs(&call->params, &items->task, sizeof *items, count);
     put_results(&call->params, items, count);
     put_outputs(&call->params, items, count);
     put_errors(&call->params, items, count);
@@ -130,12 +131,12 @@ static void answer_release(struct call *call, const struct db_status *status, PG
     static const char *const words[] = {
         [DB_RELEASED] = "released", [DB_RELEASE_LATE] = "late", [DB_RELEASE_GONE] = "gone"};
     db_release_done done = (db_release_done)call->done;
-    if (!result) {
+    if (result == NULL) {
         done(call->ctx, status, NULL);
         return;
     }
-    enum db_release_outcome *outcomes = calloc(call->expected + 1, sizeof(*outcomes));
-    bool read = outcomes && (size_t)PQntuples(result) == call->expected;
+    enum db_release_outcome *outcomes = calloc(call->expected + 1, sizeof *outcomes);
+    bool read = outcomes != NULL && (size_t)PQntuples(result) == call->expected;
     for (int row = 0; read && row < PQntuples(result); row++) {
         size_t item = item_of_row(call, result, row, 0);
         int word = result_word(result_text(result, row, 1), words, COUNT(words));
@@ -143,7 +144,8 @@ static void answer_release(struct call *call, const struct db_status *status, PG
         if (read)
             outcomes[item] = (enum db_release_outcome)word;
     }
-    struct db_status failure = outcomes ? result_mismatch(status) : result_no_memory(status);
+    struct db_status failure =
+        outcomes != NULL ? result_mismatch(status) : result_no_memory(status);
     struct db_released released = {.outcomes = outcomes, .count = call->expected};
     done(call->ctx, read ? status : &failure, read ? &released : NULL);
     free(outcomes);
@@ -159,7 +161,7 @@ void db_release_tasks(struct db *db, const char *worker_id, const struct db_rele
     struct call *call = call_create(&statement, CALL_WORK, answer_release, (call_done)done, ctx);
     call->expected = count;
     params_text(&call->params, worker_id);
-    calls_put_task_refs(&call->params, &items->task, sizeof(*items), count);
+    calls_put_task_refs(&call->params, &items->task, sizeof *items, count);
     struct param *started = params_array(&call->params, PARAMS_BOOL_ARRAY, count, 0);
     for (size_t i = 0; i < count; i++)
         param_put_bool(started, items[i].started);
@@ -176,6 +178,6 @@ void db_release_tasks_except(struct db *db, const char *worker_id,
     struct call *call =
         call_create(&statement, CALL_WORK, calls_answer_count, (call_done)done, ctx);
     params_text(&call->params, worker_id);
-    calls_put_task_refs(&call->params, in_flight, sizeof(*in_flight), count);
+    calls_put_task_refs(&call->params, in_flight, sizeof *in_flight, count);
     db_submit(db, call);
 }

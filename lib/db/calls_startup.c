@@ -23,11 +23,11 @@ static void answer_schema_version(struct call *call, const struct db_status *sta
     db_schema_version_done done = (db_schema_version_done)call->done;
     struct db_schema_version version = {.is_installed = false};
     struct db_status ok = {.outcome = DB_OK, .text = "", .elapsed_ns = status->elapsed_ns};
-    if (!result && !says_not_installed(status)) {
+    if (result == NULL && !says_not_installed(status)) {
         done(call->ctx, status, NULL);
         return;
     }
-    if (result && PQntuples(result) == 1 && PQnfields(result) >= 2) {
+    if (result != NULL && PQntuples(result) == 1 && PQnfields(result) >= 2) {
         version.version = result_int(result, 0, 0, 0);
         version.oldest_host = result_int(result, 0, 1, 0);
         version.is_installed = version.version > 0;
@@ -72,12 +72,12 @@ static void answer_fence(struct call *call, const struct db_status *status, PGre
 {
     db_fence_done done = (db_fence_done)call->done;
     struct db_status mismatch = result_mismatch(status);
-    if (!result) {
+    if (result == NULL) {
         done(call->ctx, status, NULL);
         return;
     }
     int word = PQntuples(result) == 1 ? result_word(result_text(result, 0, 0), fence_words,
-                                                    sizeof(fence_words) / sizeof(fence_words[0]))
+                                                    sizeof fence_words / sizeof fence_words[0])
                                       : -1;
     if (word < 0) {
         done(call->ctx, &mismatch, NULL);
@@ -112,7 +112,7 @@ static void answer_deployment(struct call *call, const struct db_status *status,
     db_deployment_done done = (db_deployment_done)call->done;
     struct db_deployment deployment = {.hint = NULL};
     struct db_status mismatch = result_mismatch(status);
-    if (!result) {
+    if (result == NULL) {
         done(call->ctx, status, NULL);
         return;
     }
@@ -122,8 +122,9 @@ static void answer_deployment(struct call *call, const struct db_status *status,
     deployment.active_flow = result_text(result, 0, 3);
     deployment.queue_mode = result_text(result, 0, 4);
     deployment.hint = result_text(result, 0, 5);
-    if (deployment.compilation && deployment.activation && deployment.alias &&
-        deployment.queue_mode && result_texts(result, 0, 6, &deployment.differences) &&
+    if (deployment.compilation != NULL && deployment.activation != NULL &&
+        deployment.alias != NULL && deployment.queue_mode != NULL &&
+        result_texts(result, 0, 6, &deployment.differences) &&
         result_texts(result, 0, 7, &deployment.option_drift))
         done(call->ctx, status, &deployment);
     else
@@ -155,8 +156,8 @@ static bool read_counts(const PGresult *result, int row, int column, const int64
     struct db_texts texts;
     if (!result_texts(result, row, column, &texts))
         return false;
-    int64_t *numbers = calloc(expected + 1, sizeof(*numbers));
-    for (size_t i = 0; numbers && i < expected && i < texts.count; i++)
+    int64_t *numbers = calloc(expected + 1, sizeof *numbers);
+    for (size_t i = 0; numbers != NULL && i < expected && i < texts.count; i++)
         numbers[i] = strtoll(texts.items[i], NULL, 10);
     *counts = numbers;
     result_texts_free(&texts);
@@ -168,7 +169,8 @@ static bool read_coverage(const PGresult *result, struct db_coverage_row *rows)
     for (int i = 0; i < PQntuples(result); i++) {
         rows[i].flow = result_text(result, i, 0);
         rows[i].step = result_text(result, i, 1);
-        if (!rows[i].flow || !rows[i].step || !result_texts(result, i, 2, &rows[i].reasons) ||
+        if (rows[i].flow == NULL || rows[i].step == NULL ||
+            !result_texts(result, i, 2, &rows[i].reasons) ||
             !read_counts(result, i, 3, &rows[i].counts, rows[i].reasons.count))
             return false;
     }
@@ -178,17 +180,17 @@ static bool read_coverage(const PGresult *result, struct db_coverage_row *rows)
 static void answer_coverage(struct call *call, const struct db_status *status, PGresult *result)
 {
     db_coverage_done done = (db_coverage_done)call->done;
-    if (!result) {
+    if (result == NULL) {
         done(call->ctx, status, NULL);
         return;
     }
     size_t count = (size_t)PQntuples(result);
-    struct db_coverage_row *rows = calloc(count + 1, sizeof(*rows));
+    struct db_coverage_row *rows = calloc(count + 1, sizeof *rows);
     struct db_coverage coverage = {.rows = rows, .count = count};
-    struct db_status failure = rows ? result_mismatch(status) : result_no_memory(status);
-    bool read = rows && read_coverage(result, rows);
+    struct db_status failure = rows != NULL ? result_mismatch(status) : result_no_memory(status);
+    bool read = rows != NULL && read_coverage(result, rows);
     done(call->ctx, read ? status : &failure, read ? &coverage : NULL);
-    for (size_t i = 0; rows && i < count; i++) {
+    for (size_t i = 0; rows != NULL && i < count; i++) {
         result_texts_free(&rows[i].reasons);
         free((void *)rows[i].counts);
     }
@@ -211,9 +213,9 @@ static void answer_gap_noted(struct call *call, const struct db_status *status, 
 {
     db_answer_done done = (db_answer_done)call->done;
     struct db_status mismatch = result_mismatch(status);
-    bool is_one = result && PQntuples(result) == 1;
+    bool is_one = result != NULL && PQntuples(result) == 1;
     bool before = is_one && result_bool(result, 0, 0);
-    done(call->ctx, is_one || !result ? status : &mismatch, is_one ? &before : NULL);
+    done(call->ctx, is_one || result == NULL ? status : &mismatch, is_one ? &before : NULL);
 }
 
 void db_note_coverage_gap(struct db *db, const char *function, const char *queue, const char *info,

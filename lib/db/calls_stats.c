@@ -13,10 +13,10 @@ static void *take_rows(const PGresult *result, size_t size,
                        const struct db_status *status, struct db_status *answer)
 {
     *answer = *status;
-    if (!result)
+    if (result == NULL)
         return NULL;
     void *rows = calloc((size_t)PQntuples(result) + 1, size);
-    if (!rows) {
+    if (rows == NULL) {
         *answer = result_no_memory(status);
     } else if (!read(result, rows)) {
         *answer = result_mismatch(status);
@@ -42,7 +42,7 @@ static bool read_queue_stats(const PGresult *result, void *into)
         rows[i].queued = result_int64(result, i, columns[2], 0);
         rows[i].started = result_int64(result, i, columns[3], 0);
         rows[i].oldest_ms = result_int64(result, i, columns[4], -1);
-        if (!rows[i].flow || !rows[i].step)
+        if (rows[i].flow == NULL || rows[i].step == NULL)
             return false;
     }
     return true;
@@ -52,10 +52,11 @@ static void answer_queue_stats(struct call *call, const struct db_status *status
 {
     struct db_status answer;
     struct db_queue_stats_row *rows =
-        take_rows(result, sizeof(*rows), read_queue_stats, status, &answer);
-    struct db_queue_stats stats = {.rows = rows, .count = rows ? (size_t)PQntuples(result) : 0};
+        take_rows(result, sizeof *rows, read_queue_stats, status, &answer);
+    struct db_queue_stats stats = {.rows = rows,
+                                   .count = rows != NULL ? (size_t)PQntuples(result) : 0};
 
-    ((db_queue_stats_done)call->done)(call->ctx, &answer, rows ? &stats : NULL);
+    ((db_queue_stats_done)call->done)(call->ctx, &answer, rows != NULL ? &stats : NULL);
     free(rows);
 }
 
@@ -86,7 +87,7 @@ static bool read_drain(const PGresult *result, void *into)
         rows[i].flow = result_text(result, i, columns[0]);
         rows[i].is_active = result_bool(result, i, columns[1]);
         rows[i].started_runs = result_int64(result, i, columns[2], -1);
-        if (!rows[i].flow)
+        if (rows[i].flow == NULL)
             return false;
     }
     return true;
@@ -95,10 +96,10 @@ static bool read_drain(const PGresult *result, void *into)
 static void answer_drain(struct call *call, const struct db_status *status, PGresult *result)
 {
     struct db_status answer;
-    struct db_drain_row *rows = take_rows(result, sizeof(*rows), read_drain, status, &answer);
-    struct db_drain drain = {.rows = rows, .count = rows ? (size_t)PQntuples(result) : 0};
+    struct db_drain_row *rows = take_rows(result, sizeof *rows, read_drain, status, &answer);
+    struct db_drain drain = {.rows = rows, .count = rows != NULL ? (size_t)PQntuples(result) : 0};
 
-    ((db_drain_done)call->done)(call->ctx, &answer, rows ? &drain : NULL);
+    ((db_drain_done)call->done)(call->ctx, &answer, rows != NULL ? &drain : NULL);
     free(rows);
 }
 
@@ -118,13 +119,13 @@ static void answer_document(struct call *call, const struct db_status *status, P
 {
     db_document_done done = (db_document_done)call->done;
     struct db_status mismatch = result_mismatch(status);
-    if (!result) {
+    if (result == NULL) {
         done(call->ctx, status, NULL);
         return;
     }
     const char *text =
         PQntuples(result) == 1 && PQnfields(result) == 1 ? result_text(result, 0, 0) : NULL;
-    done(call->ctx, text ? status : &mismatch, text);
+    done(call->ctx, text != NULL ? status : &mismatch, text);
 }
 
 void db_host_status(struct db *db, const char *queue, struct db_texts flows, db_document_done done,

@@ -7,7 +7,7 @@
 
 static void put_text(struct param *param, const char *text)
 {
-    param_put_text(param, text, text ? strlen(text) : 0);
+    param_put_text(param, text, text != NULL ? strlen(text) : 0);
 }
 
 void calls_put_texts(struct params *params, struct db_texts texts)
@@ -58,7 +58,7 @@ void calls_answer_done(struct call *call, const struct db_status *status, PGresu
 void calls_answer_count(struct call *call, const struct db_status *status, PGresult *result)
 {
     db_count_done done = (db_count_done)call->done;
-    if (!result) {
+    if (result == NULL) {
         done(call->ctx, status, NULL);
     } else if (PQntuples(result) != 1 || PQnfields(result) < 1) {
         struct db_status mismatch = result_mismatch(status);

@@ -18,7 +18,7 @@ static void answer_register(struct call *call, const struct db_status *status, P
         [DB_REGISTER_NOT_IN_MANIFEST] = "not_in_manifest",
     };
     db_register_done done = (db_register_done)call->done;
-    if (!result) {
+    if (result == NULL) {
         done(call->ctx, status, NULL);
         return;
     }
@@ -40,7 +40,7 @@ void db_register_worker(struct db *db, const struct db_registration *registratio
     params_text(&call->params, registration->queue);
     params_text(&call->params, registration->function);
     calls_put_pairs(&call->params, registration->supported);
-    params_text(&call->params, registration->info ? registration->info : "{}");
+    params_text(&call->params, registration->info != NULL ? registration->info : "{}");
     params_bool(&call->params, registration->standby);
     calls_put_pairs(&call->params, registration->suspended);
     params_text(&call->params, registration->predecessor);
@@ -53,7 +53,7 @@ static void answer_heartbeat(struct call *call, const struct db_status *status, 
 {
     db_heartbeat_done done = (db_heartbeat_done)call->done;
     struct db_heartbeat heartbeat = {.is_deprecated = false};
-    if (!result) {
+    if (result == NULL) {
         done(call->ctx, status, NULL);
         return;
     }
@@ -104,7 +104,7 @@ static void answer_offer(struct call *call, const struct db_status *status, PGre
     };
     db_offer_done done = (db_offer_done)call->done;
     struct db_offer offer = {.active_flow = NULL};
-    if (!result) {
+    if (result == NULL) {
         done(call->ctx, status, NULL);
         return;
     }
@@ -145,7 +145,7 @@ static void answer_rest(struct call *call, const struct db_status *status, PGres
         [DB_IDLE_ASLEEP] = "asleep",
     };
     db_rest_done done = (db_rest_done)call->done;
-    if (!result) {
+    if (result == NULL) {
         done(call->ctx, status, NULL);
         return;
     }

@@ -60,7 +60,7 @@ static void free_handle(uv_handle_t *handle)
  * the same number. */
 static void unwatch(struct connection *connection)
 {
-    if (!connection->poll)
+    if (connection->poll == NULL)
         return;
     (void)uv_poll_stop(connection->poll);
     uv_close((uv_handle_t *)connection->poll, free_handle);
@@ -83,9 +83,9 @@ static void on_socket(uv_poll_t *poll, int status, int events)
     }
     if (status < 0 || (events & UV_READABLE))
         read_answers(connection);
-    if (connection->conn && connection->poll == poll && status < 0)
+    if (connection->conn != NULL && connection->poll == poll && status < 0)
         connection_drop(connection, "the connection broke", false);
-    else if (connection->conn)
+    else if (connection->conn != NULL)
         connection_flush(connection);
 }
 
@@ -95,11 +95,11 @@ void connection_watch(struct connection *connection, int events)
         unwatch(connection);
         return;
     }
-    if (connection->poll && connection->poll_events == events)
+    if (connection->poll != NULL && connection->poll_events == events)
         return;
-    if (!connection->poll) {
-        connection->poll = calloc(1, sizeof(*connection->poll));
-        if (!connection->poll ||
+    if (connection->poll == NULL) {
+        connection->poll = calloc(1, sizeof *connection->poll);
+        if (connection->poll == NULL ||
             uv_poll_init(connection->db->loop, connection->poll, PQsocket(connection->conn)) < 0) {
             free(connection->poll);
             connection->poll = NULL;
@@ -130,7 +130,8 @@ static void on_deadline(uv_timer_t *timer)
     const struct call *late = first_call(connection);
     /* After a SIGSTOP or a long callback the answer may be here already. */
     read_answers(connection);
-    if (!connection->conn || !first_call(connection) || first_call(connection) != late)
+    if (connection->conn == NULL || first_call(connection) == NULL ||
+        first_call(connection) != late)
         return;
     connection_drop(connection, "a statement took longer than its deadline", false);
 }
@@ -138,7 +139,7 @@ static void on_deadline(uv_timer_t *timer)
 static void restart_deadline(struct connection *connection)
 {
     int deadline = connection->db->config.statement_deadline_ms;
-    if (!first_call(connection) || connection->state == CONNECTION_GREETING)
+    if (first_call(connection) == NULL || connection->state == CONNECTION_GREETING)
         return;
     (void)uv_timer_start(&connection->timer, on_deadline, (uint64_t)deadline, 0);
 }
@@ -164,11 +165,11 @@ static bool send_call(struct connection *connection, struct call *call)
 {
     char name[80];
     const struct statement *statement = call->statement;
-    bool named = statement->name && !connection->db->config.pooled && !call->unnamed;
+    bool named = statement->name != NULL && !connection->db->config.pooled && !call->unnamed;
     if (!named)
         return call_send(call, connection->conn, false, NULL);
     bool known = is_prepared(connection, statement);
-    (void)snprintf(name, sizeof(name), "pgflow_%s_%u", statement->name, connection->generation);
+    (void)snprintf(name, sizeof name, "pgflow_%s_%u", statement->name, connection->generation);
     if (!known && connection->prepared_count == CONNECTION_STATEMENTS)
         return call_send(call, connection->conn, false, NULL);
     if (!known)
@@ -239,8 +240,9 @@ static void take_notifications(struct connection *connection)
 {
     bool work = false, control = false;
     const char *channel = connection->db->config.control_channel;
-    for (PGnotify *notify; connection->conn && (notify = PQnotifies(connection->conn));) {
-        bool is_control = channel && strcmp(notify->relname, channel) == 0;
+    for (PGnotify *notify;
+         connection->conn != NULL && (notify = PQnotifies(connection->conn)) != NULL;) {
+        bool is_control = channel != NULL && strcmp(notify->relname, channel) == 0;
         PQfreemem(notify);
         control = control || is_control;
         work = work || !is_control;
@@ -258,14 +260,14 @@ static bool is_copy(ExecStatusType status)
 static bool is_of_libpq(const PGresult *result)
 {
     return PQresultStatus(result) == PGRES_FATAL_ERROR &&
-           !PQresultErrorField(result, PG_DIAG_SQLSTATE);
+           PQresultErrorField(result, PG_DIAG_SQLSTATE) == NULL;
 }
 
 /* Calls end at their Sync: an error may still come between the last row and the
  * commit. */
 static void take_result(struct connection *connection, PGresult *result)
 {
-    if (!result) {
+    if (result == NULL) {
         if (++connection->empty_results > 2)
             connection_drop(connection, "the server's answers are out of step", false);
         return;
@@ -291,11 +293,12 @@ static void read_answers(struct connection *connection)
     const PGconn *conn = connection->conn;
     bool alive = PQconsumeInput(connection->conn) == 1;
     /* A callback may drop this connection, or close everything. */
-    while (connection->conn == conn && first_call(connection) && !PQisBusy(connection->conn)) {
+    while (connection->conn == conn && first_call(connection) != NULL &&
+           !PQisBusy(connection->conn)) {
         take_result(connection, PQgetResult(connection->conn));
         take_notifications(connection);
     }
-    if (connection->conn == conn && conn)
+    if (connection->conn == conn && conn != NULL)
         take_notifications(connection);
     if (connection->conn != conn)
         return;
@@ -328,14 +331,14 @@ static void lose_calls(struct connection *connection, const char *reason)
 static void describe_loss(const struct connection *connection, char *text, size_t size,
                           const char *reason)
 {
-    const PGresult *last = first_call(connection) ? first_call(connection)->result : NULL;
-    const char *primary = last ? PQresultErrorField(last, PG_DIAG_MESSAGE_PRIMARY) : NULL;
-    sqlstate_describe(text, size, primary ? primary : reason);
+    const PGresult *last = first_call(connection) != NULL ? first_call(connection)->result : NULL;
+    const char *primary = last != NULL ? PQresultErrorField(last, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+    sqlstate_describe(text, size, primary != NULL ? primary : reason);
 }
 
 static void release(struct connection *connection, const char *reason)
 {
-    if (connection->resolve)
+    if (connection->resolve != NULL)
         resolve_cancel(connection->resolve);
     connection->resolve = NULL;
     (void)uv_timer_stop(&connection->timer);
@@ -360,7 +363,7 @@ static uint64_t backoff_ms(unsigned failures)
 {
     uint64_t whole = clock_backoff_ms(FIRST_BACKOFF_MS, LIMIT_DB_RECONNECT_MS, failures);
     uint16_t noise = 0;
-    if (getrandom(&noise, sizeof(noise), GRND_NONBLOCK) < 0)
+    if (getrandom(&noise, sizeof noise, GRND_NONBLOCK) < 0)
         noise = UINT16_MAX / 2;
     return whole / 2 + whole / 2 * noise / UINT16_MAX;
 }
@@ -371,7 +374,7 @@ void connection_drop(struct connection *connection, const char *reason, bool nex
     bool was_up = connection->state == CONNECTION_UP;
     if (connection->state == CONNECTION_CLOSED || connection->state == CONNECTION_WAITING)
         return;
-    describe_loss(connection, text, sizeof(text), reason);
+    describe_loss(connection, text, sizeof text, reason);
     release(connection, text);
     if (next_address)
         connection->rotation++;

@@ -30,7 +30,7 @@ struct keywords {
 
 static void add_keyword(struct keywords *list, const char *name, const char *value)
 {
-    if (!value || !*value)
+    if (value == NULL || !*value)
         return;
     list->names[list->count] = name;
     list->values[list->count] = value;
@@ -40,7 +40,7 @@ static void add_keyword(struct keywords *list, const char *name, const char *val
 static void add_default(struct keywords *list, const struct db_address *address, const char *name,
                         const char *value)
 {
-    if (!db_address_value(address, name))
+    if (db_address_value(address, name) == NULL)
         add_keyword(list, name, value);
 }
 
@@ -52,7 +52,7 @@ static void fill_keywords(struct keywords *list, const struct connection *connec
                           const struct resolved *resolved)
 {
     const struct db_address *address = connection->db->config.address;
-    (void)snprintf(list->user_timeout, sizeof(list->user_timeout), "%d",
+    (void)snprintf(list->user_timeout, sizeof list->user_timeout, "%d",
                    connection->db->config.statement_deadline_ms);
     for (size_t i = 0; i < address->count; i++)
         add_keyword(list, address->keywords[i], address->values[i]);
@@ -75,7 +75,7 @@ static PGconn *start_libpq(const struct connection *connection, const struct res
     struct keywords list = {
         .names = calloc(room, sizeof(char *)), .values = calloc(room, sizeof(char *)), .count = 0};
     PGconn *conn = NULL;
-    if (list.names && list.values) {
+    if (list.names != NULL && list.values != NULL) {
         fill_keywords(&list, connection, resolved);
         conn = PQconnectStartParams(list.names, list.values, 0);
     }
@@ -86,7 +86,8 @@ static PGconn *start_libpq(const struct connection *connection, const struct res
 
 static bool says_no_memory(const char *text)
 {
-    return strstr(text, "out of memory") || strstr(text, "Memory allocation failure");
+    return strstr(text, "out of memory") != NULL ||
+           strstr(text, "Memory allocation failure") != NULL;
 }
 
 /* Refused for good, or may another attempt work? The text of libpq before it
@@ -100,7 +101,7 @@ static int judge_failure(PGconn *conn, const char *text)
         return ERROR_CONFIG;
     if (sqlstate_find(text, sqlstate))
         return sqlstate_refuses_for_good(sqlstate) ? ERROR_CONFIG : ERROR_NONE;
-    return strstr(text, "connection to server") ? ERROR_NONE : ERROR_CONFIG;
+    return strstr(text, "connection to server") != NULL ? ERROR_NONE : ERROR_CONFIG;
 }
 
 /* An outage is one line a minute, and one whenever its reason changes: a server that comes back may
@@ -111,7 +112,7 @@ static void tell_failure(struct connection *connection, const char *text)
 
     if (strcmp(connection->logged, text) == 0 && now_ns - connection->logged_ns < LOGGED_AGAIN_NS)
         return;
-    (void)snprintf(connection->logged, sizeof(connection->logged), "%s", text);
+    (void)snprintf(connection->logged, sizeof connection->logged, "%s", text);
     connection->logged_ns = now_ns;
     log_warn("db_unreachable", "cannot connect to the database, trying again",
              LOG_FIELD_TEXT("database", db_address_label(connection->db->config.address)),
@@ -124,7 +125,7 @@ static void attempt_failed(struct connection *connection, const char *reason, in
 {
     struct error error = {.code = ERROR_NONE};
     char text[512];
-    (void)snprintf(text, sizeof(text), "%s", reason);
+    (void)snprintf(text, sizeof text, "%s", reason);
     bool final = code != ERROR_NONE && connection->db->state == DB_STATE_OPENING;
     if (!final)
         tell_failure(connection, text);
@@ -132,9 +133,10 @@ static void attempt_failed(struct connection *connection, const char *reason, in
     if (code != ERROR_NONE)
         (void)error_set(&error, code, "database %s: %s; %s",
                         db_address_label(connection->db->config.address), text,
-                        remedy ? remedy
-                               : "check what --database (or PGFLOW_DATABASE, DATABASE_URL, PG*) "
-                                 "says");
+                        remedy != NULL
+                            ? remedy
+                            : "check what --database (or PGFLOW_DATABASE, DATABASE_URL, PG*) "
+                              "says");
     connection_drop(connection, text, next_address);
     db_connection_failed(connection->db, text, code != ERROR_NONE ? &error : NULL);
 }
@@ -142,9 +144,10 @@ static void attempt_failed(struct connection *connection, const char *reason, in
 static void libpq_failed(struct connection *connection)
 {
     char text[512];
-    const char *message = connection->conn ? PQerrorMessage(connection->conn) : "out of memory";
-    int code = connection->conn ? judge_failure(connection->conn, message) : ERROR_NONE;
-    sqlstate_describe(text, sizeof(text), message);
+    const char *message =
+        connection->conn != NULL ? PQerrorMessage(connection->conn) : "out of memory";
+    int code = connection->conn != NULL ? judge_failure(connection->conn, message) : ERROR_NONE;
+    sqlstate_describe(text, sizeof text, message);
     attempt_failed(connection, text, code, true);
 }
 
@@ -163,7 +166,7 @@ static void on_attempt_timeout(uv_timer_t *timer)
 static uint64_t attempt_ms(const struct connection *connection)
 {
     const char *given = db_address_value(connection->db->config.address, "connect_timeout");
-    long seconds = given ? strtol(given, NULL, 10) : 0;
+    long seconds = given != NULL ? strtol(given, NULL, 10) : 0;
     return (uint64_t)(seconds > 0 && seconds < 3600 ? seconds : LIMIT_DB_CONNECT_ATTEMPT_S) * 1000;
 }
 
@@ -175,9 +178,11 @@ static void hear_notice(void *ctx, const PGresult *notice)
     const char *message = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
     const char *hint = PQresultErrorField(notice, PG_DIAG_MESSAGE_HINT);
     char text[LIMIT_ERROR_TEXT];
-    if (!config->on_warning || !severity || strcmp(severity, "WARNING") != 0 || !message)
+    if (config->on_warning == NULL || severity == NULL || strcmp(severity, "WARNING") != 0 ||
+        message == NULL)
         return;
-    (void)snprintf(text, sizeof(text), "%s%s%s", message, hint ? "\n" : "", hint ? hint : "");
+    (void)snprintf(text, sizeof text, "%s%s%s", message, hint != NULL ? "\n" : "",
+                   hint != NULL ? hint : "");
     config->on_warning(config->ctx, text);
 }
 
@@ -185,13 +190,13 @@ static void on_resolved(void *ctx, const struct resolved *resolved, const char *
 {
     struct connection *connection = ctx;
     connection->resolve = NULL;
-    if (!resolved) {
+    if (resolved == NULL) {
         attempt_failed(connection, reason, ERROR_NONE, false);
         return;
     }
     connection_set_state(connection, CONNECTION_CONNECTING);
     connection->conn = start_libpq(connection, resolved);
-    if (!connection->conn || PQstatus(connection->conn) == CONNECTION_BAD) {
+    if (connection->conn == NULL || PQstatus(connection->conn) == CONNECTION_BAD) {
         libpq_failed(connection);
         return;
     }
@@ -232,7 +237,7 @@ static const struct statement isolation_statement = {
 static bool says_read_committed(const PGresult *result)
 {
     const char *level = PQntuples(result) == 1 ? result_text(result, 0, 0) : NULL;
-    return level && strcmp(level, "read committed") == 0;
+    return level != NULL && strcmp(level, "read committed") == 0;
 }
 
 /* After the last greeting was answered, or one was refused. */
@@ -295,7 +300,7 @@ static bool put_settings(struct connection *connection)
     char timeout[32];
     /* A little sooner than our own deadline, which costs the connection. */
     int deadline = connection->db->config.statement_deadline_ms;
-    (void)snprintf(timeout, sizeof(timeout), "%d", deadline - deadline / 10);
+    (void)snprintf(timeout, sizeof timeout, "%d", deadline - deadline / 10);
     struct call *settings = greet(connection, &settings_statement);
     params_text(&settings->params, timeout);
     return put_greeting(connection, settings) &&
@@ -306,7 +311,7 @@ static bool put_listen(struct connection *connection)
 {
     const struct db *db = connection->db;
     return put_greeting(connection, greet(connection, &db->listen_statement)) &&
-           (!db->control_statement.sql ||
+           (db->control_statement.sql == NULL ||
             put_greeting(connection, greet(connection, &db->control_statement)));
 }
 
@@ -315,7 +320,7 @@ static bool put_listen(struct connection *connection)
 static const char *unfit_reason(PGconn *conn, int *code)
 {
     const char *encoding = PQparameterStatus(conn, "server_encoding");
-    *code = encoding && PQserverVersion(conn) > 0 ? ERROR_CONFIG : ERROR_NONE;
+    *code = encoding != NULL && PQserverVersion(conn) > 0 ? ERROR_CONFIG : ERROR_NONE;
     if (*code == ERROR_NONE)
         return "the server did not say its version and encoding";
     if (PQserverVersion(conn) < OLDEST_SERVER)
@@ -329,7 +334,7 @@ static void start_greeting(struct connection *connection)
 {
     int code;
     const char *unfit = unfit_reason(connection->conn, &code);
-    if (unfit) {
+    if (unfit != NULL) {
         attempt_failed(connection, unfit, code, true);
         return;
     }

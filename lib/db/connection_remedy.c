@@ -44,7 +44,7 @@ static const struct {
 const char *connection_remedy(const char *said)
 {
     for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++)
-        if (strstr(said, remedies[i].said))
+        if (strstr(said, remedies[i].said) != NULL)
             return remedies[i].remedy;
     return NULL;
 }

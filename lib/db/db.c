@@ -45,7 +45,7 @@ void db_answer_later(struct db *db, struct call *call, enum db_outcome outcome, 
 {
     call->outcome = outcome;
     call->permanent = permanent;
-    (void)snprintf(call->text, sizeof(call->text), "%s", text);
+    (void)snprintf(call->text, sizeof call->text, "%s", text);
     STAILQ_INSERT_TAIL(&db->later, call, link);
     if (outcome == DB_LOST)
         db->counts.lost++;
@@ -104,7 +104,7 @@ static void on_flush(uv_prepare_t *prepare)
 {
     struct db *db = prepare->data;
     for (int i = 0; i < db->connection_count; i++) {
-        if (db->connections[i].dirty && db->connections[i].conn)
+        if (db->connections[i].dirty && db->connections[i].conn != NULL)
             connection_flush(&db->connections[i]);
     }
 }
@@ -118,7 +118,7 @@ static bool is_over(const struct db *db)
 
 static void tell_listening(struct db *db, bool listening)
 {
-    if (db->config.on_listening && !is_over(db))
+    if (db->config.on_listening != NULL && !is_over(db))
         db->config.on_listening(db->config.ctx, listening);
 }
 
@@ -138,7 +138,7 @@ void db_connection_up(struct db *db, struct connection *connection)
         db->counts.reconnects++;
     char server[LIMIT_DB_SERVER];
 
-    (void)snprintf(server, sizeof(server), "%s:%s", PQhost(connection->conn),
+    (void)snprintf(server, sizeof server, "%s:%s", PQhost(connection->conn),
                    PQport(connection->conn));
     log_info(first ? "db_connected" : "db_reconnected",
              first ? "connected to the database" : "connected to the database again",
@@ -180,8 +180,8 @@ static void fail_for_good(struct db *db, const struct error *error)
 
 void db_connection_failed(struct db *db, const char *reason, const struct error *error)
 {
-    (void)snprintf(db->last_reason, sizeof(db->last_reason), "%s", reason);
-    if (db->state == DB_STATE_OPENING && error)
+    (void)snprintf(db->last_reason, sizeof db->last_reason, "%s", reason);
+    if (db->state == DB_STATE_OPENING && error != NULL)
         fail_for_good(db, error);
 }
 
@@ -209,9 +209,9 @@ void db_connection_read_only(struct db *db)
 
 void db_notified(struct db *db, bool work, bool control)
 {
-    if (work && db->config.on_notify && !is_over(db))
+    if (work && db->config.on_notify != NULL && !is_over(db))
         db->config.on_notify(db->config.ctx);
-    if (control && db->config.on_control && !is_over(db))
+    if (control && db->config.on_control != NULL && !is_over(db))
         db->config.on_control(db->config.ctx);
 }
 
@@ -243,11 +243,11 @@ static bool make_listen(struct statement *statement, const char *prefix, const c
 
 static bool make_listens(struct db *db, const struct db_config *config)
 {
-    if (config->pooled || !config->listen_queue)
+    if (config->pooled || config->listen_queue == NULL)
         return true;
-    if (config->control_channel) {
+    if (config->control_channel != NULL) {
         db->config.control_channel = strdup(config->control_channel);
-        if (!db->config.control_channel ||
+        if (db->config.control_channel == NULL ||
             !make_listen(&db->control_statement, "", config->control_channel))
             return false;
     }
@@ -261,8 +261,9 @@ static bool copy_config(struct db *db, const struct db_config *config)
     db->config.control_channel = NULL;
     if (db->config.statement_deadline_ms <= 0)
         db->config.statement_deadline_ms = LIMIT_DB_DEADLINE_MS;
-    db->config.application_name = strdup(config->application_name ? config->application_name : "");
-    if (!db->config.application_name)
+    db->config.application_name =
+        strdup(config->application_name != NULL ? config->application_name : "");
+    if (db->config.application_name == NULL)
         return false;
     return make_listens(db, config);
 }
@@ -281,9 +282,9 @@ struct db *db_open(uv_loop_t *loop, const struct db_config *config, struct error
     struct db *db = NULL;
     if (!config_is_valid(config, error))
         return NULL;
-    db = calloc(1, sizeof(*db));
-    if (!db || !copy_config(db, config)) {
-        if (db)
+    db = calloc(1, sizeof *db);
+    if (db == NULL || !copy_config(db, config)) {
+        if (db != NULL)
             free_db(db);
         (void)error_out_of_memory(error);
         return NULL;
@@ -299,7 +300,7 @@ struct db *db_open(uv_loop_t *loop, const struct db_config *config, struct error
     db->flusher.data = db;
     (void)uv_prepare_start(&db->flusher, on_flush);
     for (int i = 0; i < db->connection_count; i++)
-        connection_init(&db->connections[i], db, i, i == 0 && db->listen_statement.sql);
+        connection_init(&db->connections[i], db, i, i == 0 && db->listen_statement.sql != NULL);
     if (config->connect_timeout_s > 0)
         (void)uv_timer_start(&db->open_timer, on_open_timeout,
                              (uint64_t)config->connect_timeout_s * 1000, 0);
@@ -313,7 +314,7 @@ static void on_handle_closed(uv_handle_t *handle)
     struct db *db = handle->data;
     if (--db->handles_open > 0)
         return;
-    if (db->closed)
+    if (db->closed != NULL)
         db->closed(db->closed_ctx);
     free_db(db);
 }

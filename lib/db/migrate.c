@@ -45,7 +45,7 @@ static bool may_ask(struct db_sync *sync)
                               "   and has_function_privilege(p.oid, 'execute')";
     struct error ignored;
     struct db_rows *rows = db_sync_query(sync, sql, NULL, 0, &ignored);
-    bool may = rows && db_rows_count(rows) == 1;
+    bool may = rows != NULL && db_rows_count(rows) == 1;
     db_rows_destroy(rows);
     return may;
 }
@@ -57,7 +57,7 @@ bool migrate_bears_program(struct db_sync *sync, struct error *error)
     struct db_rows *rows = may_ask(sync) ? db_sync_query(sync, sql, NULL, 0, &ignored) : NULL;
     int version = 0;
     int oldest_host = 0;
-    if (rows && db_rows_count(rows) == 1) {
+    if (rows != NULL && db_rows_count(rows) == 1) {
         version = (int)strtol(db_rows_text(rows, 0, 0), NULL, 10);
         oldest_host = (int)strtol(db_rows_text(rows, 0, 1), NULL, 10);
     }
@@ -73,11 +73,11 @@ bool migrate_read(struct db_sync *sync, int *version, struct error *error)
         db_sync_query(sync, "select version from pgflow.schema_version()", NULL, 0, error);
     const char *sqlstate = db_sync_sqlstate(sync);
     *version = 0;
-    if (!rows)
+    if (rows == NULL)
         return strcmp(sqlstate, "3F000") == 0 || strcmp(sqlstate, "42883") == 0 ||
                strcmp(sqlstate, "42P01") == 0;
     const char *text = db_rows_count(rows) == 1 ? db_rows_text(rows, 0, 0) : NULL;
-    *version = text ? (int)strtol(text, NULL, 10) : 0;
+    *version = text != NULL ? (int)strtol(text, NULL, 10) : 0;
     db_rows_destroy(rows);
     return true;
 }
@@ -86,7 +86,7 @@ static bool install(struct db_sync *sync, struct error *error)
 {
     struct db_rows *rows = db_sync_query(sync, sql_schema.fresh.text, NULL, 0, error);
     db_rows_destroy(rows);
-    return rows || error_wrap(error, "schema version %d", sql_schema.version);
+    return rows != NULL || error_wrap(error, "schema version %d", sql_schema.version);
 }
 
 bool migrate_apply(struct upgrade *upgrade, struct migrated *migrated, struct error *error)

@@ -60,7 +60,7 @@ void params_text(struct params *params, const char *text)
 {
     struct param *param = next(params, 0, 0);
     param->is_null = text == NULL;
-    if (text)
+    if (text != NULL)
         buf_puts(&param->bytes, text);
 }
 
@@ -77,7 +77,7 @@ void params_bool(struct params *params, bool value)
 static void put_uint32(struct param *param, uint32_t value)
 {
     uint32_t wire = htonl(value);
-    buf_put(&param->bytes, &wire, sizeof(wire));
+    buf_put(&param->bytes, &wire, sizeof wire);
 }
 
 struct param *params_array(struct params *params, enum params_array kind, size_t count,
@@ -86,7 +86,7 @@ struct param *params_array(struct params *params, enum params_array kind, size_t
     struct param *param = next(params, types[kind].array, 1);
     /* 20 bytes of head, 4 of length an element: the doubling of a growing
      * buffer would copy a large output again and again. */
-    if (bytes > 0 && !buf_reserve(&param->bytes, bytes + 20 + 4 * count))
+    if (bytes > 0 && buf_reserve(&param->bytes, bytes + 20 + 4 * count) == NULL)
         return param;
     put_uint32(param, count > 0 ? 1 : 0);
     put_uint32(param, 1);
@@ -100,7 +100,7 @@ struct param *params_array(struct params *params, enum params_array kind, size_t
 
 void param_put_text(struct param *param, const char *text, size_t size)
 {
-    if (!text) {
+    if (text == NULL) {
         param_put_null(param);
         return;
     }

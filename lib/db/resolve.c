@@ -42,7 +42,7 @@ struct resolve {
 
 static void destroy(struct resolve *resolve)
 {
-    for (size_t i = 0; resolve->lookups && i < resolve->host_count; i++)
+    for (size_t i = 0; resolve->lookups != NULL && i < resolve->host_count; i++)
         uv_freeaddrinfo(resolve->lookups[i].answer);
     db_address_free_parts(resolve->hosts, resolve->host_count);
     db_address_free_parts(resolve->ports, resolve->port_count);
@@ -56,16 +56,16 @@ static void add_target(struct resolve *resolve, size_t host, const char *address
         return;
     struct target *target = &resolve->targets[resolve->target_count++];
     target->host = resolve->hosts[host];
-    target->port = resolve->ports ? resolve->ports[resolve->port_count == 1 ? 0 : host] : "";
-    (void)snprintf(target->address, sizeof(target->address), "%s", address);
+    target->port =
+        resolve->ports != NULL ? resolve->ports[resolve->port_count == 1 ? 0 : host] : "";
+    (void)snprintf(target->address, sizeof target->address, "%s", address);
 }
 
 static void add_answers(struct resolve *resolve, size_t host)
 {
-    for (struct addrinfo *a = resolve->lookups[host].answer; a; a = a->ai_next) {
+    for (struct addrinfo *a = resolve->lookups[host].answer; a != NULL; a = a->ai_next) {
         char text[NI_MAXHOST];
-        if (getnameinfo(a->ai_addr, a->ai_addrlen, text, sizeof(text), NULL, 0, NI_NUMERICHOST) ==
-            0)
+        if (getnameinfo(a->ai_addr, a->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST) == 0)
             add_target(resolve, host, text);
     }
 }
@@ -115,7 +115,7 @@ static void hand_over_failure(const struct resolve *resolve)
         char reason[NI_MAXHOST + 128];
         if (resolve->lookups[i].status == 0)
             continue;
-        (void)snprintf(reason, sizeof(reason), "cannot resolve host name \"%s\": %s",
+        (void)snprintf(reason, sizeof reason, "cannot resolve host name \"%s\": %s",
                        resolve->hosts[i], uv_strerror(resolve->lookups[i].status));
         resolve->done(resolve->ctx, NULL, reason);
         return;
@@ -125,7 +125,7 @@ static void hand_over_failure(const struct resolve *resolve)
 
 static void finish(struct resolve *resolve)
 {
-    if (resolve->done) {
+    if (resolve->done != NULL) {
         collect_targets(resolve);
         if (resolve->target_count > 0)
             hand_over_targets(resolve);
@@ -163,23 +163,24 @@ static void start_lookups(uv_loop_t *loop, struct resolve *resolve)
 static bool split(struct resolve *resolve, const struct db_address *address)
 {
     resolve->hosts = db_address_split(address->host, &resolve->host_count);
-    if (address->port)
+    if (address->port != NULL)
         resolve->ports = db_address_split(address->port, &resolve->port_count);
-    resolve->lookups = calloc(resolve->host_count, sizeof(*resolve->lookups));
-    return resolve->hosts && resolve->lookups && (!address->port || resolve->ports);
+    resolve->lookups = calloc(resolve->host_count, sizeof *resolve->lookups);
+    return resolve->hosts != NULL && resolve->lookups != NULL &&
+           (address->port == NULL || resolve->ports != NULL);
 }
 
 struct resolve *resolve_start(uv_loop_t *loop, const struct db_address *address, unsigned rotation,
                               resolve_done done, void *ctx)
 {
     struct resolved as_given = {address->host, address->hostaddr, address->port};
-    if (address->hostaddr || !address->host) {
+    if (address->hostaddr != NULL || address->host == NULL) {
         done(ctx, &as_given, NULL);
         return NULL;
     }
-    struct resolve *resolve = calloc(1, sizeof(*resolve));
-    if (!resolve || !split(resolve, address)) {
-        if (resolve)
+    struct resolve *resolve = calloc(1, sizeof *resolve);
+    if (resolve == NULL || !split(resolve, address)) {
+        if (resolve != NULL)
             destroy(resolve);
         done(ctx, NULL, "out of memory");
         return NULL;

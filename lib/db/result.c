@@ -24,7 +24,7 @@ const char *result_text(const PGresult *result, int row, int column)
 int64_t result_int64(const PGresult *result, int row, int column, int64_t none)
 {
     const char *text = result_text(result, row, column);
-    return text ? strtoll(text, NULL, 10) : none;
+    return text != NULL ? strtoll(text, NULL, 10) : none;
 }
 
 int result_int(const PGresult *result, int row, int column, int none)
@@ -35,7 +35,7 @@ int result_int(const PGresult *result, int row, int column, int none)
 bool result_bool(const PGresult *result, int row, int column)
 {
     const char *text = result_text(result, row, column);
-    return text && *text == 't';
+    return text != NULL && *text == 't';
 }
 
 /* One element of an array's text form, unescaped into `out`; returns what
@@ -59,7 +59,7 @@ bool result_texts(const PGresult *result, int row, int column, struct db_texts *
 {
     const char *from = result_text(result, row, column);
     *texts = (struct db_texts){NULL, 0};
-    if (!from || from[0] != '{' || from[1] == '}')
+    if (from == NULL || from[0] != '{' || from[1] == '}')
         return true;
     /* At most one element a comma and one besides; the bytes fit what they were
      * read from, with a NUL for each separator. */
@@ -67,7 +67,7 @@ bool result_texts(const PGresult *result, int row, int column, struct db_texts *
     for (const char *c = from; *c; c++)
         most += *c == ',';
     char **items = malloc(most * sizeof(char *) + strlen(from) + 1);
-    if (!items)
+    if (items == NULL)
         return false;
     char *out = (char *)(items + most);
     size_t count = 0;
@@ -92,7 +92,7 @@ void result_texts_free(struct db_texts *texts)
 
 int result_word(const char *word, const char *const *words, size_t count)
 {
-    for (size_t i = 0; word && i < count; i++) {
+    for (size_t i = 0; word != NULL && i < count; i++) {
         if (strcmp(word, words[i]) == 0)
             return (int)i;
     }

@@ -19,14 +19,15 @@ static bool check_file(const char *path, struct error *error)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool trusted = fd < 0 || file_trust_check_open(fd, error) || error_wrap(error, "service file");
     if (fd >= 0)
-        close(fd);
+        (void)close(fd);
     return trusted;
 }
 
 static bool check_in(const char *folder, const char *name, struct error *error)
 {
     char path[PATH_MAX];
-    if (!folder || !*folder || snprintf(path, sizeof(path), "%s/%s", folder, name) >= PATH_MAX)
+    if (folder == NULL || !*folder ||
+        snprintf(path, sizeof path, "%s/%s", folder, name) >= PATH_MAX)
         return true;
     return check_file(path, error);
 }
@@ -35,14 +36,14 @@ bool service_file_check(const char *service, struct error *error)
 {
     const char *variable = getenv("PGSERVICE");
     const char *named = getenv("PGSERVICEFILE");
-    if (!service && !(variable && *variable))
+    if (service == NULL && !(variable != NULL && *variable))
         return true;
-    if (named && *named) {
+    if (named != NULL && *named) {
         if (!check_file(named, error))
             return false;
     } else {
         const struct passwd *user = getpwuid(geteuid()); /* NOLINT(concurrency-mt-unsafe) */
-        if (!check_in(user ? user->pw_dir : NULL, ".pg_service.conf", error))
+        if (!check_in(user != NULL ? user->pw_dir : NULL, ".pg_service.conf", error))
             return false;
     }
     return check_in(getenv("PGSYSCONFDIR"), "pg_service.conf", error);

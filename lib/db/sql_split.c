@@ -85,7 +85,7 @@ static const char *skip_one(const char *at)
 static bool says_repeat(const char *line)
 {
     static const char word[] = "-- repeat";
-    size_t size = sizeof(word) - 1;
+    size_t size = sizeof word - 1;
     return strncmp(line, word, size) == 0 && (line[size] == '\n' || line[size] == '\0');
 }
 

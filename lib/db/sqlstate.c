@@ -15,7 +15,7 @@ static bool has_class(const char *sqlstate, const char *class)
 bool sqlstate_is_permanent(const char *sqlstate)
 {
     static const char *const passing[] = {"08", "40", "53", "55", "57", "58"};
-    for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
+    for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++) {
         if (has_class(sqlstate, passing[i]))
             return false;
     }
@@ -55,7 +55,7 @@ static bool is_marked_sqlstate(const char *text)
 bool sqlstate_find(const char *text, char sqlstate[6])
 {
     bool found = false;
-    for (const char *c = strchr(text, ':'); c; c = strchr(c + 1, ':')) {
+    for (const char *c = strchr(text, ':'); c != NULL; c = strchr(c + 1, ':')) {
         if (!is_marked_sqlstate(c))
             continue;
         memcpy(sqlstate, c + 3, 5);
@@ -77,9 +77,9 @@ static size_t severity_length(const char *line, const char *mark)
 static void put_line(char *out, size_t size, const char *line, size_t length)
 {
     char copy[512];
-    (void)snprintf(copy, sizeof(copy), "%.*s", (int)(length < sizeof(copy) ? length : sizeof(copy)),
+    (void)snprintf(copy, sizeof copy, "%.*s", (int)(length < sizeof copy ? length : sizeof copy),
                    line);
-    for (char *c = strchr(copy, ':'); c; c = strchr(c + 1, ':')) {
+    for (char *c = strchr(copy, ':'); c != NULL; c = strchr(c + 1, ':')) {
         if (!is_marked_sqlstate(c))
             continue;
         char *from = c - severity_length(copy, c);

@@ -75,7 +75,7 @@ static void on_notify(void *ctx)
 static void on_warning(void *ctx, const char *text)
 {
     struct db_sync *sync = ctx;
-    if (sync->on_warning)
+    if (sync->on_warning != NULL)
         sync->on_warning(text);
 }
 
@@ -118,8 +118,8 @@ static bool start(struct db_sync *sync, const struct db_sync_config *config, str
 
 struct db_sync *db_sync_open(const struct db_sync_config *config, struct error *error)
 {
-    struct db_sync *sync = calloc(1, sizeof(*sync));
-    if (!sync || uv_loop_init(&sync->loop) < 0) {
+    struct db_sync *sync = calloc(1, sizeof *sync);
+    if (sync == NULL || uv_loop_init(&sync->loop) < 0) {
         free(sync);
         (void)error_out_of_memory(error);
         return NULL;
@@ -128,7 +128,7 @@ struct db_sync *db_sync_open(const struct db_sync_config *config, struct error *
     sync->timer.data = sync;
     sync->on_warning = config->on_warning;
     sync->address = db_address_create(config->url, error);
-    if (sync->address && start(sync, config, error)) {
+    if (sync->address != NULL && start(sync, config, error)) {
         while (!sync->is_up && !sync->has_failed)
             run(sync);
         if (sync->is_up)
@@ -143,10 +143,10 @@ struct db_sync *db_sync_open(const struct db_sync_config *config, struct error *
  * program. */
 void db_sync_close(struct db_sync *sync)
 {
-    if (!sync)
+    if (sync == NULL)
         return;
     uv_close((uv_handle_t *)&sync->timer, NULL);
-    if (sync->db)
+    if (sync->db != NULL)
         db_close(sync->db, on_closed, sync);
     else
         sync->is_closed = true;
@@ -169,8 +169,8 @@ static void set_query_error(struct db_sync *sync, const struct db_status *status
      * again, not for somebody who asked once. */
     bool is_refused = status->outcome == DB_ERROR &&
                       (status->permanent || strncmp(status->sqlstate, "55", 2) == 0);
-    bool adds = status->detail && !strstr(status->text, status->detail);
-    (void)snprintf(sync->sqlstate, sizeof(sync->sqlstate), "%s", status->sqlstate);
+    bool adds = status->detail != NULL && strstr(status->text, status->detail) == NULL;
+    (void)snprintf(sync->sqlstate, sizeof sync->sqlstate, "%s", status->sqlstate);
     (void)error_set(sync->query_error, is_refused ? ERROR_CONFIG : ERROR_UNAVAILABLE, "%s%s%s",
                     status->text, adds ? "\n" : "", adds ? status->detail : "");
 }
@@ -180,14 +180,14 @@ static void on_answer(struct call *call, const struct db_status *status, PGresul
     struct db_sync *sync = call->ctx;
     sync->is_done = true;
     wake(sync);
-    if (!result) {
+    if (result == NULL) {
         set_query_error(sync, status);
         return;
     }
-    sync->rows = calloc(1, sizeof(*sync->rows));
-    if (sync->rows)
+    sync->rows = calloc(1, sizeof *sync->rows);
+    if (sync->rows != NULL)
         sync->rows->result = PQcopyResult(result, PG_COPYRES_ATTRS | PG_COPYRES_TUPLES);
-    if (!sync->rows || !sync->rows->result) {
+    if (sync->rows == NULL || sync->rows->result == NULL) {
         db_rows_destroy(sync->rows);
         sync->rows = NULL;
         (void)error_out_of_memory(sync->query_error);
@@ -241,7 +241,7 @@ bool db_sync_wait(struct db_sync *sync, int ms)
 int db_sync_backend_pid(const struct db_sync *sync)
 {
     const PGconn *conn = sync->db->connections[0].conn;
-    return conn ? PQbackendPID(conn) : 0;
+    return conn != NULL ? PQbackendPID(conn) : 0;
 }
 
 size_t db_rows_count(const struct db_rows *rows)
@@ -297,7 +297,7 @@ bool db_rows_is_json(const struct db_rows *rows, size_t column)
 
 void db_rows_destroy(struct db_rows *rows)
 {
-    if (!rows)
+    if (rows == NULL)
         return;
     PQclear(rows->result);
     free(rows);

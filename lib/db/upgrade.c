@@ -20,7 +20,7 @@ enum { LOCK_POLL_MS = 200 };
 static bool require_own_session(struct upgrade *upgrade, struct error *error)
 {
     struct db_rows *rows = db_sync_query(upgrade->sync, "select pg_backend_pid()", NULL, 0, error);
-    if (!rows)
+    if (rows == NULL)
         return false;
     long pid = strtol(db_rows_text(rows, 0, 0), NULL, 10);
     db_rows_destroy(rows);
@@ -39,13 +39,13 @@ static bool lock(struct upgrade *upgrade, struct error *error)
     bool reported = false;
     for (;;) {
         struct db_rows *rows = db_sync_query(upgrade->sync, sql, NULL, 0, error);
-        if (!rows)
+        if (rows == NULL)
             return false;
         bool got = strcmp(db_rows_text(rows, 0, 0), "t") == 0;
         db_rows_destroy(rows);
         if (got)
             return true;
-        if (!reported && upgrade->tell)
+        if (!reported && upgrade->tell != NULL)
             upgrade->tell(upgrade->ctx,
                           "another pgflowctl migrate is at work; waiting for its end");
         reported = true;
@@ -88,7 +88,7 @@ static bool run_file(struct upgrade *upgrade, const char *phase, const struct sq
 static bool run_files(struct upgrade *upgrade, const char *phase, const struct sql_text *files,
                       struct error *error)
 {
-    for (; files->name; files++) {
+    for (; files->name != NULL; files++) {
         if (!run_file(upgrade, phase, files, error))
             return false;
     }
@@ -99,7 +99,7 @@ static bool close_phase(struct upgrade *upgrade, const char *phase, struct error
 {
     char sql[256];
     (void)snprintf(
-        sql, sizeof(sql),
+        sql, sizeof sql,
         "insert into pgflow.schema_steps (version, phase, step) values (%d, '%s', 'done') "
         "on conflict do nothing",
         sql_schema.version, phase);
@@ -129,11 +129,11 @@ static bool refuse_if_any(struct upgrade *upgrade, const char *sql, const char *
                           const char *remedy, struct error *error)
 {
     struct db_rows *rows = db_sync_query(upgrade->sync, sql, NULL, 0, error);
-    if (!rows)
+    if (rows == NULL)
         return false;
     bool none = db_rows_count(rows) == 0;
     struct buf names;
-    buf_init(&names, sizeof(error->text));
+    buf_init(&names, sizeof error->text);
     for (size_t i = 0; i < db_rows_count(rows); i++)
         buf_printf(&names, "\n  %s", db_rows_text(rows, i, 0));
     if (!none)
@@ -149,11 +149,11 @@ static bool refuse_unfit_hosts(struct upgrade *upgrade, int version, const char 
     char sql[512];
     char what[128];
     (void)snprintf(
-        sql, sizeof(sql),
+        sql, sizeof sql,
         "select format('function %%s, host %%s, process %%s, release %%s', u.function_name,"
         " u.host, u.pid, u.program) from pgflow._hosts_unfit_for(%d) u",
         version);
-    (void)snprintf(what, sizeof(what), "hosts are alive that cannot serve schema version %d",
+    (void)snprintf(what, sizeof what, "hosts are alive that cannot serve schema version %d",
                    version);
     return refuse_if_any(upgrade, sql, what, remedy, error);
 }
@@ -168,9 +168,9 @@ static bool is_gone(const struct db_sync *sync)
 static bool refuse_features_in_use(struct upgrade *upgrade, struct error *error)
 {
     char what[128];
-    (void)snprintf(what, sizeof(what), "schema version %d does not know what is used here",
+    (void)snprintf(what, sizeof what, "schema version %d does not know what is used here",
                    sql_schema.base);
-    for (const struct sql_text *feature = sql_schema.in_use; feature->name; feature++) {
+    for (const struct sql_text *feature = sql_schema.in_use; feature->name != NULL; feature++) {
         if (!refuse_if_any(upgrade, feature->text, what,
                            "end its use, or stay at the present version", error) &&
             !is_gone(upgrade->sync))
@@ -184,7 +184,7 @@ static bool read_version(struct upgrade *upgrade, int *version, int *oldest_host
 {
     struct db_rows *rows = db_sync_query(
         upgrade->sync, "select version, oldest_host from pgflow.schema_version()", NULL, 0, error);
-    if (!rows)
+    if (rows == NULL)
         return false;
     *version = (int)strtol(db_rows_text(rows, 0, 0), NULL, 10);
     *oldest_host = (int)strtol(db_rows_text(rows, 0, 1), NULL, 10);
@@ -211,7 +211,7 @@ static bool require_version(struct upgrade *upgrade, struct error *error)
 static bool raise_floor(struct upgrade *upgrade, struct error *error)
 {
     char sql[256];
-    (void)snprintf(sql, sizeof(sql),
+    (void)snprintf(sql, sizeof sql,
                    "update pgflow.schema_migrations set oldest_host = version where version = %d",
                    sql_schema.version);
     return upgrade_send(upgrade, "contract", sql, error);

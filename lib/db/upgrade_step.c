@@ -20,7 +20,7 @@ enum { FIRST_PAUSE_MS = 100, LONGEST_PAUSE_MS = 1000 };
 
 static void tell(const struct upgrade *upgrade, const char *line)
 {
-    if (upgrade->tell)
+    if (upgrade->tell != NULL)
         upgrade->tell(upgrade->ctx, line);
 }
 
@@ -42,8 +42,8 @@ static void name_holders(struct upgrade *upgrade, const char *transactions, char
     struct error ignored;
     const char *values[] = {transactions};
     struct db_rows *rows = db_sync_query(upgrade->sync, holders_sql, values, 1, &ignored);
-    const char *names = rows ? db_rows_text(rows, 0, 0) : NULL;
-    (void)snprintf(out, size, "%s", names ? names : "");
+    const char *names = rows != NULL ? db_rows_text(rows, 0, 0) : NULL;
+    (void)snprintf(out, size, "%s", names != NULL ? names : "");
     db_rows_destroy(rows);
 }
 
@@ -67,7 +67,7 @@ static bool pause_once(struct upgrade *upgrade, struct patience *patience, struc
     char line[1024];
     long now = (long)(clock_steady_ms() / 1000);
     if (now - patience->began_s >= LIMIT_UPGRADE_PATIENCE_S) {
-        name_holders(upgrade, patience->transactions, holders, sizeof(holders));
+        name_holders(upgrade, patience->transactions, holders, sizeof holders);
         return error_set(error, ERROR_UNAVAILABLE,
                          "%s waited for %d s behind other transactions: %s; end them and run this "
                          "again, it goes on from here",
@@ -75,8 +75,8 @@ static bool pause_once(struct upgrade *upgrade, struct patience *patience, struc
     }
     if (now - patience->logged_s >= LIMIT_UPGRADE_TELL_S) {
         patience->logged_s = now;
-        name_holders(upgrade, patience->transactions, holders, sizeof(holders));
-        (void)snprintf(line, sizeof(line), "%s waits for %ld s; running: %s", patience->name,
+        name_holders(upgrade, patience->transactions, holders, sizeof holders);
+        (void)snprintf(line, sizeof line, "%s waits for %ld s; running: %s", patience->name,
                        now - patience->began_s, holders);
         tell(upgrade, line);
     }
@@ -91,14 +91,14 @@ static bool is_in_the_way(const struct db_sync *sync, const struct error *error)
 {
     const char *sqlstate = db_sync_sqlstate(sync);
     return strcmp(sqlstate, "55P03") == 0 || strcmp(sqlstate, "40P01") == 0 ||
-           (strcmp(sqlstate, "XX000") == 0 && strstr(error->text, "concurrently updated"));
+           (strcmp(sqlstate, "XX000") == 0 && strstr(error->text, "concurrently updated") != NULL);
 }
 
 bool upgrade_send(struct upgrade *upgrade, const char *name, const char *sql, struct error *error)
 {
     struct patience patience = patience_of(name, "{}");
     struct db_rows *rows;
-    while (!(rows = db_sync_query(upgrade->sync, sql, NULL, 0, error))) {
+    while ((rows = db_sync_query(upgrade->sync, sql, NULL, 0, error)) == NULL) {
         if (!is_in_the_way(upgrade->sync, error))
             return error_wrap(error, "%s", name);
         if (!pause_once(upgrade, &patience, error))
@@ -119,12 +119,12 @@ static char *running_transactions(struct upgrade *upgrade, const char *among, st
 {
     const char *values[] = {among};
     struct db_rows *rows = db_sync_query(upgrade->sync, running_sql, values, 1, error);
-    if (!rows)
+    if (rows == NULL)
         return NULL;
     const char *list = db_rows_text(rows, 0, 0);
-    char *copy = strdup(list ? list : "");
+    char *copy = strdup(list != NULL ? list : "");
     db_rows_destroy(rows);
-    if (!copy)
+    if (copy == NULL)
         (void)error_out_of_memory(error);
     return copy;
 }
@@ -133,7 +133,7 @@ bool upgrade_outwait(struct upgrade *upgrade, struct error *error)
 {
     char *running = running_transactions(upgrade, NULL, error);
     struct patience patience = patience_of("the end of older transactions", running);
-    while (running && *running) {
+    while (running != NULL && *running) {
         bool is_patient = pause_once(upgrade, &patience, error);
         char *left = is_patient ? running_transactions(upgrade, running, error) : NULL;
         free(running);
@@ -171,7 +171,7 @@ static void put_quiet_lock(struct buf *sql, const char *text)
     static const char words[] = "alter table ";
     if (!begins(text, words))
         return;
-    const char *name = text + sizeof(words) - 1;
+    const char *name = text + sizeof words - 1;
     buf_printf(sql,
                "  perform pg_catalog.set_config('lock_timeout', '%ds', true);\n"
                "  execute 'lock table %.*s in share update exclusive mode';\n",
@@ -180,7 +180,7 @@ static void put_quiet_lock(struct buf *sql, const char *text)
 
 static void put_ledger_test(struct buf *sql, const struct upgrade_step *step)
 {
-    if (!step->phase)
+    if (step->phase == NULL)
         return;
     buf_printf(
         sql,
@@ -195,7 +195,7 @@ static void put_ledger_test(struct buf *sql, const struct upgrade_step *step)
 
 static void put_ledger_row(struct buf *sql, const struct upgrade_step *step)
 {
-    if (!step->phase)
+    if (step->phase == NULL)
         return;
     buf_printf(
         sql,
@@ -246,12 +246,12 @@ static bool is_written_down(struct upgrade *upgrade, const struct upgrade_step *
 {
     char sql[512];
     (void)snprintf(
-        sql, sizeof(sql),
+        sql, sizeof sql,
         "select 1 from pgflow.schema_steps where version = %d and phase = '%s' and step = "
         "'%s:%d'",
         sql_schema.version, step->phase, step->file, step->number);
     struct db_rows *rows = db_sync_query(upgrade->sync, sql, NULL, 0, error);
-    *is_done = rows && db_rows_count(rows) == 1;
+    *is_done = rows != NULL && db_rows_count(rows) == 1;
     db_rows_destroy(rows);
     return rows != NULL;
 }
@@ -280,16 +280,16 @@ static bool run_in_a_transaction(struct upgrade *upgrade, const struct upgrade_s
 static bool drop_invalid(struct upgrade *upgrade, const char *index, int size, struct error *error)
 {
     char sql[256];
-    (void)snprintf(sql, sizeof(sql),
+    (void)snprintf(sql, sizeof sql,
                    "select 1 from pg_index where indexrelid = to_regclass('pgflow.%.*s') and not "
                    "indisvalid",
                    size, index);
     struct db_rows *rows = db_sync_query(upgrade->sync, sql, NULL, 0, error);
-    if (!rows)
+    if (rows == NULL)
         return false;
     bool is_left = db_rows_count(rows) > 0;
     db_rows_destroy(rows);
-    (void)snprintf(sql, sizeof(sql), "drop index concurrently pgflow.%.*s", size, index);
+    (void)snprintf(sql, sizeof sql, "drop index concurrently pgflow.%.*s", size, index);
     return !is_left || upgrade_send(upgrade, sql, sql, error);
 }
 
@@ -297,9 +297,9 @@ static bool run_concurrently(struct upgrade *upgrade, const struct upgrade_step 
                              const char *name, struct error *error)
 {
     static const char words[] = " if not exists ";
-    const char *index = strcasestr(step->piece.text, words) + sizeof(words) - 1;
+    const char *index = strcasestr(step->piece.text, words) + sizeof words - 1;
     char *sql = strndup(step->piece.text, step->piece.size);
-    if (!sql)
+    if (sql == NULL)
         return error_out_of_memory(error);
     struct patience patience = patience_of(name, "{}");
     bool built = false;
@@ -323,7 +323,7 @@ static bool run_concurrently(struct upgrade *upgrade, const struct upgrade_step 
 bool upgrade_step_run(struct upgrade *upgrade, const struct upgrade_step *step, struct error *error)
 {
     char name[256];
-    (void)snprintf(name, sizeof(name), "statement %d of %s", step->number, step->file);
+    (void)snprintf(name, sizeof name, "statement %d of %s", step->number, step->file);
     return is_concurrent_index(step->piece.text) ? run_concurrently(upgrade, step, name, error)
                                                  : run_in_a_transaction(upgrade, step, name, error);
 }

@@ -44,7 +44,7 @@ static bool is_the_journal(int fd)
     struct stat status;
     if (stream == NULL || fstat(fd, &status) < 0)
         return false;
-    (void)snprintf(own, sizeof(own), "%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
+    (void)snprintf(own, sizeof own, "%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
     return strcmp(stream, own) == 0;
 }
 

@@ -46,7 +46,7 @@ static void blunt_controls(char *text, size_t size)
 static void put_quoted(struct buf *line, const char *text)
 {
     char clean[LIMIT_LOG_VALUE];
-    size_t size = text_clean(clean, sizeof(clean), text, strlen(text));
+    size_t size = text_clean(clean, sizeof clean, text, strlen(text));
     blunt_controls(clean, size);
     buf_put_json_string(line, clean, size);
 }
@@ -111,7 +111,7 @@ static void put_time(struct buf *line, enum log_format format, int64_t ts)
     struct tm utc;
     char text[32] = "";
     gmtime_r(&seconds, &utc);
-    (void)strftime(text, sizeof(text), format == LOG_FORMAT_PRETTY ? "%H:%M:%S" : "%FT%T", &utc);
+    (void)strftime(text, sizeof text, format == LOG_FORMAT_PRETTY ? "%H:%M:%S" : "%FT%T", &utc);
     if (format == LOG_FORMAT_PRETTY)
         buf_printf(line, "%s.%03d", text, (int)(ts % 1000000 / 1000));
     else
@@ -139,7 +139,7 @@ static void put_head(struct buf *line, enum log_format format, bool colour, int6
         put_text(line, format, msg);
     } else {
         char clean[LIMIT_LOG_VALUE];
-        size_t size = text_clean(clean, sizeof(clean), msg, strlen(msg));
+        size_t size = text_clean(clean, sizeof clean, msg, strlen(msg));
         for (size_t i = 0; i < size; i++)
             clean[i] = (unsigned char)clean[i] < ' ' ? ' ' : clean[i];
         blunt_controls(clean, size);
@@ -172,7 +172,8 @@ void log_render(struct buf *line, enum log_format format, bool colour, int64_t t
         format = LOG_FORMAT_LOGFMT;
     put_head(line, format, colour, ts, level, event, msg);
     for (size_t i = 0; i < count; i++) {
-        if (!fields[i].key || (fields[i].kind == LOG_KIND_TEXT && !fields[i].value.text))
+        if (fields[i].key == NULL ||
+            (fields[i].kind == LOG_KIND_TEXT && fields[i].value.text == NULL))
             continue;
         size_t end = line->size;
         put_field(line, format, colour, &fields[i]);

@@ -29,7 +29,7 @@ void log_sink_open(struct log_sink *sink, int fd)
         sink->kind = LOG_SINK_SOCKET;
     } else if (S_ISFIFO(status.st_mode)) {
         char path[64];
-        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
         int own = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
         sink->kind = LOG_SINK_PIPE;
         if (own >= 0) {

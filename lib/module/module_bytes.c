@@ -127,7 +127,7 @@ static bool open_by(struct module_bytes *bytes, const char *path,
          error_set(error, ERROR_CONFIG, "fstat: %s", strerror(errno));
     ok = ok && check_kind(&bytes->about, error) && find_real_path(bytes, fd, error) &&
          read_it(bytes, fd, error);
-    close(fd);
+    (void)close(fd);
     return ok;
 }
 
@@ -155,9 +155,9 @@ void module_bytes_close(struct module_bytes *bytes)
         free(bytes->data);
     } else {
         if (bytes->data != NULL)
-            munmap(bytes->data, bytes->size);
+            (void)munmap(bytes->data, bytes->size);
         if (bytes->fd >= 0)
-            close(bytes->fd);
+            (void)close(bytes->fd);
     }
     free(bytes->real_path);
     *bytes = (struct module_bytes){.data = NULL};

@@ -111,7 +111,7 @@ struct module_file *module_file_open(struct module_store *store, const char *pat
         ok = file->path != NULL && file->open_path != NULL;
     }
     if (!ok)
-        error_out_of_memory(error);
+        (void)error_out_of_memory(error);
     else if (!open_parts(file, source, error))
         ok = error_wrap(error, "%s", path);
     if (source != NULL)

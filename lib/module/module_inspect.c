@@ -42,7 +42,7 @@ struct inspection {
 static void close_end(int *fd)
 {
     if (*fd >= 0)
-        close(*fd);
+        (void)close(*fd);
     *fd = -1;
 }
 
@@ -107,7 +107,7 @@ static void follow(struct inspection *inspection)
         inspection->stopped = is_stopped(inspection, polls);
     }
     inspection->timed_out = !over;
-    kill(-inspection->pid, SIGKILL);
+    (void)kill(-inspection->pid, SIGKILL);
     while (waitpid(inspection->pid, &inspection->status, 0) < 0 && errno == EINTR)
         continue;
     drain(&inspection->out, &inspection->answer);
@@ -174,11 +174,12 @@ static bool start(struct inspection *inspection, const struct runner_command *co
     int failed = ENOMEM;
 
     if (environment == NULL || command->failed)
-        error_out_of_memory(error);
+        (void)error_out_of_memory(error);
     else if (open_pipe(out, error) && open_pipe(err, error)) {
         failed = spawn(inspection, command, environment, out[1], err[1]);
         if (failed != 0)
-            error_set(error, ERROR_INTERNAL, "cannot start pgflow-runner: %s", strerror(failed));
+            (void)error_set(error, ERROR_INTERNAL, "cannot start pgflow-runner: %s",
+                            strerror(failed));
     }
     free(environment);
     if (failed != 0) {
@@ -263,7 +264,7 @@ char *module_inspect_parts(const struct module_inspect_request *request, size_t 
     char *answer = NULL;
 
     if (!orphans_watch(&orphans, 0)) {
-        error_set(error, ERROR_INTERNAL, "cannot adopt orphans: %s", strerror(errno));
+        (void)error_set(error, ERROR_INTERNAL, "cannot adopt orphans: %s", strerror(errno));
         return NULL;
     }
     buf_init(&inspection.answer, LIMIT_DESCRIPTOR_JSON + READ_AT_ONCE);
@@ -312,7 +313,7 @@ char *module_inspect(int runner_program, const char *path, bool check_owner, siz
     char *answer = NULL;
 
     if (source == NULL)
-        error_out_of_memory(error);
+        (void)error_out_of_memory(error);
     else if (module_source_read(source, path, check_owner, error))
         answer = inspect_source(runner_program, source, size, error);
     if (answer == NULL)

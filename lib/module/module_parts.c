@@ -55,7 +55,7 @@ void module_part_rename(struct module_part *part, char *path)
 void module_parts_free(struct module_parts *parts)
 {
     for (size_t i = 0; i < parts->count; i++) {
-        close(parts->items[i].fd);
+        (void)close(parts->items[i].fd);
         free(parts->items[i].path);
     }
     parts->count = 0;

@@ -19,7 +19,7 @@ struct module_store *module_store_open(const struct module_store_config *config,
     struct error trouble = {0};
 
     if (store == NULL) {
-        error_out_of_memory(error);
+        (void)error_out_of_memory(error);
         return NULL;
     }
     store->config = *config;
@@ -30,7 +30,7 @@ struct module_store *module_store_open(const struct module_store_config *config,
         module_store_tidy(store);
     } else if (config->folder != NULL) { /* what was asked for must be done */
         module_store_close(store);
-        error_set(error, trouble.code, "%s", trouble.text);
+        (void)error_set(error, trouble.code, "%s", trouble.text);
         return NULL;
     } else {
         snprintf(store->trouble, sizeof store->trouble, "%s", trouble.text);
@@ -43,7 +43,7 @@ void module_store_close(struct module_store *store)
     if (store == NULL)
         return;
     if (store->fd >= 0)
-        close(store->fd);
+        (void)close(store->fd);
     free(store->folder);
     free(store);
 }
@@ -70,11 +70,11 @@ static bool is_same_file(int folder, const char *name, const struct module_bytes
         (size_t)about.st_size == bytes->size)
         there = mmap(NULL, bytes->size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (fd >= 0)
-        close(fd);
+        (void)close(fd);
     if (there == MAP_FAILED)
         return false;
     bool same = memcmp(there, bytes->data, bytes->size) == 0;
-    munmap(there, bytes->size);
+    (void)munmap(there, bytes->size);
     return same;
 }
 
@@ -131,7 +131,7 @@ static int open_copy_folder(const struct module_store *store, const char *id)
         (faccessat(fd, STORE_MARK, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
          write_file(fd, STORE_MARK, "", 0)))
         return fd;
-    close(fd);
+    (void)close(fd);
     if (errno == 0)
         errno = EPERM;
     return -1;
@@ -148,7 +148,7 @@ static bool put(struct module_store *store, const char *id, const char *name,
         snprintf(store->trouble, sizeof store->trouble, "cannot write '%s/%s/%s': %s",
                  store->folder, id, name, strerror(errno));
     if (fd >= 0)
-        close(fd);
+        (void)close(fd);
     return ok;
 }
 
@@ -162,7 +162,7 @@ static bool is_taken(const struct module_store *store, const char *id, const cha
                  !is_same_file(fd, name, bytes);
 
     if (fd >= 0)
-        close(fd);
+        (void)close(fd);
     return taken;
 }
 

@@ -140,7 +140,7 @@ bool module_store_open_folder(struct module_store *store, struct error *error)
     trim_slashes(path);
     ok = open_chosen(store, path, error);
     if (!ok && store->fd >= 0) {
-        close(store->fd);
+        (void)close(store->fd);
         store->fd = -1;
     }
     free(path);

@@ -48,13 +48,13 @@ static void each_entry(int folder, void (*use)(int folder, const char *name, voi
 
     if (list == NULL) {
         if (again >= 0)
-            close(again);
+            (void)close(again);
         return;
     }
     while ((entry = readdir(list)) != NULL) /* NOLINT(concurrency-mt-unsafe) */
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             use(folder, entry->d_name, context);
-    closedir(list);
+    (void)closedir(list);
 }
 
 /* What is no file of ours stays, and so do its folder and the marker in it. */
@@ -84,7 +84,7 @@ static void remove_if_old(int store, const char *name, void *context)
         if (all_gone && unlinkat(fd, STORE_MARK, 0) == 0)
             (void)!unlinkat(store, name, AT_REMOVEDIR);
     }
-    close(fd);
+    (void)close(fd);
 }
 
 void module_store_tidy(const struct module_store *store)

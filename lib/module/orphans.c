@@ -37,7 +37,7 @@ static void read_proc(const char *path, char *text, size_t size)
 
     text[got < 0 ? 0 : got] = '\0';
     if (fd >= 0)
-        close(fd);
+        (void)close(fd);
 }
 
 /* The children of one of our threads: "17 23 42 ". Of any length. */
@@ -60,7 +60,7 @@ static bool visit_children_of(struct visit *visit, const char *thread)
             visit->visit(visit, (pid_t)pid);
     }
     free(word);
-    fclose(file);
+    (void)fclose(file);
     return true;
 }
 
@@ -91,7 +91,7 @@ static bool visit_threads(struct visit *visit)
         if (is_number(entry->d_name))
             ok = visit_children_of(visit, entry->d_name);
     if (folder != NULL)
-        closedir(folder);
+        (void)closedir(folder);
     return ok;
 }
 
@@ -106,7 +106,7 @@ static void visit_children(struct visit *visit)
         if (is_number(entry->d_name))
             visit_if_child(visit, entry->d_name);
     if (folder != NULL)
-        closedir(folder);
+        (void)closedir(folder);
 }
 
 static void collect(struct visit *visit, pid_t pid)
@@ -193,7 +193,7 @@ static void kill_orphan(struct visit *visit, pid_t pid)
     if ((visit->is_ours != NULL && visit->is_ours(visit->context, pid)) ||
         is_known(visit->orphans, pid) || !comes_from_runner(visit->orphans, pid))
         return;
-    kill(pid, SIGKILL);
+    (void)kill(pid, SIGKILL);
     visit->count++;
 }
 
@@ -209,7 +209,7 @@ size_t orphans_kill(const struct orphans *orphans, orphans_is_ours is_ours, void
 static void reap_orphan(struct visit *visit, pid_t pid)
 {
     if (!is_known(visit->orphans, pid) && comes_from_runner(visit->orphans, pid))
-        waitpid(pid, NULL, WNOHANG);
+        (void)waitpid(pid, NULL, WNOHANG);
 }
 
 void orphans_end(const struct orphans *orphans)
@@ -219,6 +219,6 @@ void orphans_end(const struct orphans *orphans)
 
     for (int ms = 0; ms < END_MS && orphans_kill(orphans, NULL, NULL) > 0; ms += LOOK_AGAIN_MS) {
         visit_children(&reaping);
-        nanosleep(&pause, NULL);
+        (void)nanosleep(&pause, NULL);
     }
 }

@@ -26,7 +26,7 @@ static int open_program(const char *path)
     if (fd < 0)
         return -1;
     moved = fcntl(fd, F_DUPFD_CLOEXEC, RUNNER_FD_ABOVE_ALL);
-    close(fd);
+    (void)close(fd);
     return moved;
 }
 
@@ -55,7 +55,7 @@ int runner_program_open(const char *path, struct error *error)
     if (path != NULL) {
         fd = open_program(path);
         if (fd < 0)
-            error_set(error, ERROR_CONFIG, "cannot open '%s': %s", path, strerror(errno));
+            (void)error_set(error, ERROR_CONFIG, "cannot open '%s': %s", path, strerror(errno));
         return fd;
     }
     if (find_own_folder(folder, sizeof folder)) {
@@ -71,9 +71,10 @@ int runner_program_open(const char *path, struct error *error)
     if (fd < 0)
         fd = open_program(PGFLOW_LIBEXEC "/pgflow-runner");
     if (fd < 0)
-        error_set(error, ERROR_CONFIG,
-                  "pgflow-runner was found neither in '%s' nor in '%s': the installation is not "
-                  "complete",
-                  folder, PGFLOW_LIBEXEC);
+        (void)error_set(
+            error, ERROR_CONFIG,
+            "pgflow-runner was found neither in '%s' nor in '%s': the installation is not "
+            "complete",
+            folder, PGFLOW_LIBEXEC);
     return fd;
 }

@@ -26,7 +26,7 @@ static bool is_forbidden(void)
     bool known = fd >= 0 && read(fd, &value, 1) == 1;
 
     if (fd >= 0)
-        close(fd);
+        (void)close(fd);
     return known && value == '2';
 }
 
@@ -62,8 +62,9 @@ int sealed_file_create(const char *name, struct error *error)
     }
     moved = fcntl(fd, F_DUPFD_CLOEXEC, RUNNER_FD_ABOVE_ALL);
     if (moved < 0)
-        error_set(error, ERROR_INTERNAL, "descriptor %d: %s", RUNNER_FD_ABOVE_ALL, strerror(errno));
-    close(fd);
+        (void)error_set(error, ERROR_INTERNAL, "descriptor %d: %s", RUNNER_FD_ABOVE_ALL,
+                        strerror(errno));
+    (void)close(fd);
     return moved;
 }
 

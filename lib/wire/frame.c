@@ -225,13 +225,13 @@ enum frame_next frame_reader_next(struct frame_reader *reader, struct frame *fra
     *frame = (struct frame){
         .type = (enum frame_type)header.type, .number = header.number, .size = header.size};
     if (header.version != FRAME_VERSION) {
-        error_set(error, ERROR_INTERNAL, "frame of version %u, expected %d", header.version,
-                  FRAME_VERSION);
+        (void)error_set(error, ERROR_INTERNAL, "frame of version %u, expected %d", header.version,
+                        FRAME_VERSION);
         return FRAME_NEXT_BROKEN;
     }
     if (header.size > reader->max_body) {
-        error_set(error, ERROR_INTERNAL, "frame of %u bytes, the limit is %zu", header.size,
-                  reader->max_body);
+        (void)error_set(error, ERROR_INTERNAL, "frame of %u bytes, the limit is %zu", header.size,
+                        reader->max_body);
         return FRAME_NEXT_BROKEN;
     }
     if (reader->end - reader->begin < sizeof header + header.size)
@@ -239,8 +239,8 @@ enum frame_next frame_reader_next(struct frame_reader *reader, struct frame *fra
     frame->body = reader->data + reader->begin + sizeof header;
     fault = find_fault(frame);
     if (fault != NULL) {
-        error_set(error, ERROR_INTERNAL, "frame of type %u with %u bytes: %s", header.type,
-                  header.size, fault);
+        (void)error_set(error, ERROR_INTERNAL, "frame of type %u with %u bytes: %s", header.type,
+                        header.size, fault);
         return FRAME_NEXT_BROKEN;
     }
     reader->begin += sizeof header + header.size;

@@ -39,7 +39,7 @@ static void *must_have(void *memory)
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -86,7 +86,7 @@ static char *read_file(const char *path)
         perror(path);
         exit(EXIT_FAILURE);
     }
-    fclose(file);
+    (void)fclose(file);
     return text;
 }
 

@@ -51,7 +51,7 @@ __attribute__((constructor)) static void read_fault(void)
     const char *fault = getenv("PGFLOW_FAULT");
     bool first = true;
     long n = 0;
-    if (!fault || sscanf(fault, "%63[^:]:%ld:%511s", function, &n, hit_file) != 3)
+    if (fault == NULL || sscanf(fault, "%63[^:]:%ld:%511s", function, &n, hit_file) != 3)
         return;
     (void)unsetenv("PGFLOW_FAULT");
     (void)unsetenv("LD_PRELOAD");
@@ -66,7 +66,7 @@ static bool fails(const char *name)
         return false;
     int fd = open(hit_file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     if (fd >= 0)
-        close(fd);
+        (void)close(fd);
     return true;
 }
 
@@ -122,7 +122,7 @@ char *strndup(const char *text, size_t most)
 {
     size_t size = strnlen(text, most);
     char *copy = allocation_fails(CALLER) ? NULL : REAL_MALLOC(size + 1);
-    if (!copy)
+    if (copy == NULL)
         return NULL;
     memcpy(copy, text, size);
     copy[size] = '\0';
@@ -133,7 +133,7 @@ char *strdup(const char *text)
 {
     size_t size = strlen(text) + 1;
     char *copy = allocation_fails(CALLER) ? NULL : REAL_MALLOC(size);
-    return copy ? memcpy(copy, text, size) : NULL;
+    return copy != NULL ? memcpy(copy, text, size) : NULL;
 }
 
 /* ---- libpq ---- */
@@ -179,7 +179,7 @@ int PQsendQueryPrepared(PGconn *conn, const char *name, int count, const char *c
 PGresult *PQgetResult(PGconn *conn)
 {
     PGresult *result = fails("PQgetResult") ? NULL : REAL(PQgetResult)(conn);
-    if (!result || PQresultStatus(result) == PGRES_PIPELINE_SYNC || !fails("result_error"))
+    if (result == NULL || PQresultStatus(result) == PGRES_PIPELINE_SYNC || !fails("result_error"))
         return result;
     PQclear(result);
     return PQmakeEmptyPGresult(conn, PGRES_FATAL_ERROR);

@@ -18,7 +18,7 @@ enum { COLUMNS = 24, ROWS = 12, ITEMS = 3 };
 static struct call *caught;
 static int told;
 static struct db_claim_row *held[ROWS];
-static size_t held_count;
+static size_t row_count;
 
 void db_submit(struct db *db, struct call *call)
 {
@@ -60,7 +60,7 @@ static void on_claim(void *ctx, const struct db_status *status, const struct db_
         FUZZ_CHECK(!row->flow_input || row->flow_input[row->flow_input_size] == '\0');
         if (i % 2 == 0) {
             db_claim_row_own(row);
-            held[held_count++] = row;
+            held[row_count++] = row;
         }
     }
 }
@@ -295,7 +295,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_input input = {data, size};
     struct db_status status = {.outcome = DB_OK, .text = ""};
     told = 0;
-    held_count = 0;
+    row_count = 0;
     make_call(fuzz_below(&input, 24), fuzz_text(&input, 100));
     FUZZ_CHECK(caught != NULL);
     struct call *call = caught;
@@ -305,7 +305,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(told == 1 && caught == NULL);
     PQclear(result);
     call_destroy(call);
-    for (size_t i = 0; i < held_count; i++)
+    for (size_t i = 0; i < row_count; i++)
         db_claim_row_drop(held[i]);
     fuzz_free_all();
     return 0;

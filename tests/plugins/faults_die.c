@@ -58,13 +58,13 @@ int32_t fault_exit(void *state, const pgf_call *call)
 int32_t fault_kill(void *state, const pgf_call *call)
 {
     (void)state;
-    raise((int)param_number(call, "signal", SIGKILL));
+    (void)raise((int)param_number(call, "signal", SIGKILL));
     return PGF_OK;
 }
 
 int32_t fault_say_and_die(void *state, const pgf_call *call)
 {
-    fputs("the last words of this handler\n", stderr);
+    (void)fputs("the last words of this handler\n", stderr);
     return fault_segv(state, call);
 }
 
@@ -72,7 +72,7 @@ static void *die_after_pause(void *ms)
 {
     long n = (long)(intptr_t)ms;
     struct timespec pause = {n / 1000, (n % 1000) * 1000000};
-    nanosleep(&pause, NULL);
+    (void)nanosleep(&pause, NULL);
     abort();
 }
 

@@ -28,7 +28,7 @@ int32_t fault_spin_politely(void *state, const pgf_call *call)
 int32_t fault_stop(void *state, const pgf_call *call)
 {
     (void)state;
-    raise(SIGSTOP);
+    (void)raise(SIGSTOP);
     return put(call, "\"continued\"") ? PGF_OK : PGF_ERROR;
 }
 

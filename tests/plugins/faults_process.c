@@ -78,7 +78,7 @@ int32_t fault_close_all(void *state, const pgf_call *call)
 {
     (void)state;
     for (int fd = 0; fd < FD_SEEN; fd++)
-        close(fd);
+        (void)close(fd);
     usleep((useconds_t)param_number(call, "ms", 0) * 1000);
     return put(call, "\"closed\"") ? PGF_OK : PGF_ERROR;
 }
@@ -90,8 +90,8 @@ int32_t fault_flood(void *state, const pgf_call *call)
     long lines = param_number(call, "kib", 1024) * 16;
     (void)state;
     for (long i = 0; i < lines; i++)
-        fprintf(out, "flood %08ld %.*s\n", i, 48,
-                "................................................");
+        (void)fprintf(out, "flood %08ld %.*s\n", i, 48,
+                      "................................................");
     return put_format(call, "%ld", lines) ? PGF_OK : PGF_ERROR;
 }
 
@@ -100,11 +100,11 @@ int32_t fault_print(void *state, const pgf_call *call)
 {
     static const char *const levels[] = {"debug", "info", "warn", "error"};
     (void)state;
-    fputs("a line on stdout\n", stdout);
-    fputs("a line on stderr\n", stderr);
+    (void)fputs("a line on stdout\n", stdout);
+    (void)fputs("a line on stderr\n", stderr);
     for (int32_t level = PGF_LOG_DEBUG; level <= PGF_LOG_ERROR; level++)
         call->host->log(call->host, level, levels[level], strlen(levels[level]));
-    fputs("no newline at the end", stdout);
+    (void)fputs("no newline at the end", stdout);
     return PGF_OK;
 }
 
@@ -146,17 +146,17 @@ int32_t fault_nonblock(void *state, const pgf_call *call)
     for (int fd = 0; fd < FD_SEEN; fd++) {
         int flags = fcntl(fd, F_GETFL);
         if (flags >= 0)
-            fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+            (void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);
     }
-    fcntl(STDOUT_FILENO, F_SETPIPE_SZ, 4096);
-    fcntl(STDERR_FILENO, F_SETPIPE_SZ, 4096);
+    (void)fcntl(STDOUT_FILENO, F_SETPIPE_SZ, 4096);
+    (void)fcntl(STDERR_FILENO, F_SETPIPE_SZ, 4096);
     memset(block, 'x', sizeof block);
     ok = put(call, "\"");
     for (long i = 0; i < blocks && ok; i++)
         ok = call->write(call, block, sizeof block) == 0;
     ok = ok && put(call, "\"");
     if (param_number(call, "stderr", 0) == 0)
-        fputs("the last word", stdout);
+        (void)fputs("the last word", stdout);
     fill(param_number(call, "stderr", 0) != 0 ? STDERR_FILENO : STDOUT_FILENO);
     return ok ? PGF_OK : PGF_ERROR;
 }
@@ -177,7 +177,7 @@ int32_t fault_fork(void *state, const pgf_call *call)
             _exit(0);
         if (param_number(call, "session", 0) != 0)
             setsid();
-        signal(SIGTERM, SIG_IGN);
+        (void)signal(SIGTERM, SIG_IGN);
         for (long above = param_number(call, "chain", 0); above > 0; above--) {
             if (fork() != 0) {
                 sleep((unsigned)param_number(call, "s", 600));
@@ -188,14 +188,14 @@ int32_t fault_fork(void *state, const pgf_call *call)
         child = getpid();
         if (write(report[1], &child, sizeof child) != (ssize_t)sizeof child)
             _exit(1);
-        close(report[0]);
-        close(report[1]);
+        (void)close(report[0]);
+        (void)close(report[1]);
         sleep((unsigned)param_number(call, "s", 600));
         _exit(0);
     }
-    close(report[1]);
+    (void)close(report[1]);
     ssize_t got = first > 0 ? read(report[0], &child, sizeof child) : -1;
-    close(report[0]);
+    (void)close(report[0]);
     return got == (ssize_t)sizeof child && put_format(call, "{\"pid\": %d}", (int)child)
                ? PGF_OK
                : PGF_ERROR;
@@ -254,7 +254,7 @@ int32_t fault_self(void *state, const pgf_call *call)
     getrlimit(RLIMIT_CORE, &core);
     getrlimit(RLIMIT_AS, &memory);
     getrlimit(RLIMIT_NOFILE, &files);
-    sigaction(SIGPIPE, NULL, &pipe_action);
+    (void)sigaction(SIGPIPE, NULL, &pipe_action);
     bool ok = put_format(
         call,
         "{\"pid\": %d, \"ppid\": %d, \"sid\": %d, \"uid\": %u, \"gid\": %u, "

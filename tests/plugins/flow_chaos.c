@@ -63,7 +63,7 @@ static void leave_grandchildren(void)
             _exit(0);
         }
         if (child > 0)
-            waitpid(child, NULL, 0);
+            (void)waitpid(child, NULL, 0);
     }
 }
 

@@ -50,7 +50,7 @@ static int32_t run(void *state, const pgf_call *call)
     /* Not with "blind": 1, so that the calls of what is left are the only ones. */
     if (param_number(call, "blind", 0) == 0 && !put_state(call))
         return PGF_PERMANENT;
-    nanosleep(&pause, NULL);
+    (void)nanosleep(&pause, NULL);
     return leave_all(call, words) ? PGF_OK : PGF_PERMANENT;
 }
 

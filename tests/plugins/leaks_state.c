@@ -61,7 +61,7 @@ static bool put_timers(const pgf_call *call)
     while (file != NULL && fgets(line, sizeof line, file) != NULL)
         timers += strncmp(line, "ID:", 3) == 0;
     if (file != NULL)
-        fclose(file);
+        (void)fclose(file);
     return put_format(call, "\"timers\": %d", timers);
 }
 
@@ -78,8 +78,8 @@ static bool put_folder_and_priority(const pgf_call *call)
     int death = 0;
     int reaper = 0;
     umask(mask);
-    prctl(PR_GET_PDEATHSIG, &death);
-    prctl(PR_GET_CHILD_SUBREAPER, &reaper);
+    (void)prctl(PR_GET_PDEATHSIG, &death);
+    (void)prctl(PR_GET_CHILD_SUBREAPER, &reaper);
     return getcwd(folder, sizeof folder) != NULL &&
            put_format(call,
                       ", \"folder\": \"%s\", \"umask\": %u, \"nice\": %d, \"policy\": %d, "
@@ -144,7 +144,7 @@ static bool put_credentials(const pgf_call *call)
         if (sscanf(line, "CapEff: %31s", name) == 1)
             break;
     if (status != NULL)
-        fclose(status);
+        (void)fclose(status);
     return put_format(call, ", \"ids\": [%u, %u, %u, %u, %u, %u, %d], \"capabilities\": \"%s\"",
                       user[0], user[1], user[2], group[0], group[1], group[2], getgroups(0, NULL),
                       name);
@@ -156,7 +156,7 @@ static bool put_namespaces(const pgf_call *call)
     for (size_t i = 0; i < 3; i++) {
         char path[64];
         char link[64] = "";
-        snprintf(path, sizeof path, "/proc/thread-self/ns/%s", names[i]);
+        (void)snprintf(path, sizeof path, "/proc/thread-self/ns/%s", names[i]);
         (void)!readlink(path, link, sizeof link - 1);
         if (!put_format(call, ", \"%s\": \"%s\"", names[i], link))
             return false;

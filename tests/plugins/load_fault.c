@@ -37,7 +37,7 @@ __attribute__((constructor)) static void before_main(void)
 #if LOAD_FAULT == CTOR_EXITS
 __attribute__((constructor)) static void before_main(void)
 {
-    fputs("constructor: this module does not like the machine\n", stderr);
+    (void)fputs("constructor: this module does not like the machine\n", stderr);
     exit(0);
 }
 #endif
@@ -56,12 +56,12 @@ __attribute__((constructor)) static void before_main(void)
 {
     pid_t child = fork();
     if (child != 0) {
-        fprintf(stderr, "left %d\n", (int)child);
+        (void)fprintf(stderr, "left %d\n", (int)child);
         exit(1);
     }
     setsid();
-    close(STDOUT_FILENO);
-    close(STDERR_FILENO);
+    (void)close(STDOUT_FILENO);
+    (void)close(STDERR_FILENO);
     sleep(600);
     _exit(0);
 }
@@ -72,7 +72,7 @@ __attribute__((constructor)) static void before_main(void)
 __attribute__((constructor)) static void before_main(void)
 {
     puts("{\"flowSlug\": \"from the constructor\"}");
-    fflush(stdout);
+    (void)fflush(stdout);
 }
 #endif
 

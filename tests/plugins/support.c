@@ -84,7 +84,7 @@ static void append_line(const pgf_call *call, const char *path)
     /* One write of less than a page: lines of several runners do not mix. */
     if (write(fd, line, (size_t)len) != len)
         perror(path);
-    close(fd);
+    (void)close(fd);
 }
 
 void work_as_asked(const pgf_call *call)
@@ -106,7 +106,7 @@ int32_t moody_init(const char *flow_slug)
         return 0;
     char named[128] = {0};
     size_t size = fread(named, 1, sizeof named - 1, file);
-    fclose(file);
+    (void)fclose(file);
     if (size == 0 || strcmp(named, flow_slug) == 0)
         abort();
     return 0;

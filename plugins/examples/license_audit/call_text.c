@@ -10,7 +10,7 @@ int32_t call_fail(const pgf_call *call, int32_t result, const char *format, ...)
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     call->set_error(call, text, strlen(text));
     return result;
@@ -21,7 +21,7 @@ void call_log(const pgf_call *call, int32_t level, const char *format, ...)
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     call->host->log(call->host, level, text, strlen(text));
 }

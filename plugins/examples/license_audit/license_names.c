@@ -119,7 +119,7 @@ static void put_unversioned(char out[LICENSE_NAME_SIZE], const char *kind)
                         : strcmp(kind, "AGPL") == 0 ? "3.0"
                         : strcmp(kind, "GFDL") == 0 ? "1.1"
                                                     : "1.0";
-    snprintf(out, LICENSE_NAME_SIZE, "%s-%s-or-later", kind, first);
+    (void)snprintf(out, LICENSE_NAME_SIZE, "%s-%s-or-later", kind, first);
 }
 
 /* "GPL-2+", "GPLv2", "GPL-2.0-or-later", "GPL (>= 2)", "LGPL": kind, version, later. */
@@ -143,8 +143,8 @@ static bool normalise_gnu(char out[LICENSE_NAME_SIZE], const char *name)
     }
     if (strcmp(kind, "GFDL") != 0 && (strcmp(kind, "LGPL") != 0 || major != 2))
         minor = 0; /* no such release: the number of an exception, or of the program */
-    snprintf(out, LICENSE_NAME_SIZE, "%s-%d.%d-%s", kind, major, minor,
-             later ? "or-later" : "only");
+    (void)snprintf(out, LICENSE_NAME_SIZE, "%s-%d.%d-%s", kind, major, minor,
+                   later ? "or-later" : "only");
     return true;
 }
 
@@ -157,7 +157,7 @@ void license_normalise(char out[LICENSE_NAME_SIZE], const char *name, size_t siz
     memcpy(out, cleaned, sizeof cleaned);
     for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
         if (strcasecmp(cleaned, spellings[i].spelling) == 0)
-            snprintf(out, LICENSE_NAME_SIZE, "%s", spellings[i].spdx);
+            (void)snprintf(out, LICENSE_NAME_SIZE, "%s", spellings[i].spdx);
 }
 
 const char *license_family(const char *name)

@@ -116,11 +116,11 @@ static void add_gnu(struct license_set *set, const char *kind, const char *behin
     if (version == NULL && reference)
         return;
     if (version == NULL)
-        snprintf(name, sizeof name, "%s", kind);
+        (void)snprintf(name, sizeof name, "%s", kind);
     else
-        snprintf(name, sizeof name, "%s-%.*s%s", kind,
-                 version[1] == '.' && version[2] >= '0' && version[2] <= '9' ? 3 : 1, version,
-                 later ? "+" : "");
+        (void)snprintf(name, sizeof name, "%s-%.*s%s", kind,
+                       version[1] == '.' && version[2] >= '0' && version[2] <= '9' ? 3 : 1, version,
+                       later ? "+" : "");
     license_set_add(set, name, strlen(name));
 }
 

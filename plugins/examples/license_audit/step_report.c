@@ -25,7 +25,7 @@ static int number_of(const cJSON *object, const char *name)
 static void put_cell(FILE *out, const char *text)
 {
     for (; *text != '\0'; text++)
-        fprintf(out, *text == '|' ? "\\|" : "%c", *text);
+        (void)fprintf(out, *text == '|' ? "\\|" : "%c", *text);
 }
 
 static void put_table(FILE *out, const char *title, const cJSON *rows, const char *key)
@@ -34,28 +34,29 @@ static void put_table(FILE *out, const char *title, const cJSON *rows, const cha
     int most = number_of(cJSON_GetArrayItem(rows, 0), "packages");
     if (cJSON_GetArraySize(rows) == 0)
         return;
-    fprintf(out, "\n## By %s\n\n| %s | packages | |\n|---|---:|---|\n", title, title);
+    (void)fprintf(out, "\n## By %s\n\n| %s | packages | |\n|---|---:|---|\n", title, title);
     cJSON_ArrayForEach(row, rows)
     {
         int packages = number_of(row, "packages");
         int bar = most > 0 ? (int)(((long)packages * BAR_WIDTH + most - 1) / most) : 0;
-        fputs("| ", out);
+        (void)fputs("| ", out);
         put_cell(out, pgf_json_text(row, key, "?"));
-        fprintf(out, " | %d | ", packages);
+        (void)fprintf(out, " | %d | ", packages);
         for (int i = 0; i < bar; i++)
-            fputs("\xe2\x96\x88", out); /* U+2588 FULL BLOCK */
-        fputs(" |\n", out);
+            (void)fputs("\xe2\x96\x88", out); /* U+2588 FULL BLOCK */
+        (void)fputs(" |\n", out);
     }
 }
 
 static void put_report(FILE *out, const pgf_call *call, const cJSON *summary, const char *folder)
 {
-    fputs("# Licence audit\n\n", out);
-    fprintf(out, "%d packages under `%s`: %d without a recognised licence, %d unreadable.\n",
-            number_of(summary, "packages"), folder, number_of(summary, "unrecognised"),
-            number_of(summary, "unreadable"));
-    fprintf(out, "Made by `%.*s`, run `%.*s`. A package with several licences counts in each.\n",
-            (int)call->flow_slug.len, call->flow_slug.ptr, (int)call->run_id.len, call->run_id.ptr);
+    (void)fputs("# Licence audit\n\n", out);
+    (void)fprintf(out, "%d packages under `%s`: %d without a recognised licence, %d unreadable.\n",
+                  number_of(summary, "packages"), folder, number_of(summary, "unrecognised"),
+                  number_of(summary, "unreadable"));
+    (void)fprintf(
+        out, "Made by `%.*s`, run `%.*s`. A package with several licences counts in each.\n",
+        (int)call->flow_slug.len, call->flow_slug.ptr, (int)call->run_id.len, call->run_id.ptr);
     put_table(out, "family", cJSON_GetObjectItemCaseSensitive(summary, "byFamily"), "family");
     put_table(out, "licence", cJSON_GetObjectItemCaseSensitive(summary, "byLicense"), "license");
 }
@@ -76,12 +77,12 @@ static long write_report(const pgf_call *call, const cJSON *summary, const char 
                          const char *path)
 {
     char beside[PATH_MAX + 8];
-    snprintf(beside, sizeof beside, "%s.XXXXXX", path);
+    (void)snprintf(beside, sizeof beside, "%s.XXXXXX", path);
     int fd = mkstemp(beside);
     FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (out == NULL) {
         if (fd >= 0)
-            close(fd);
+            (void)close(fd);
         return -1;
     }
     put_report(out, call, summary, folder);
@@ -91,7 +92,7 @@ static long write_report(const pgf_call *call, const cJSON *summary, const char 
     if (ok && rename(beside, path) == 0)
         return bytes;
     int problem = errno;
-    unlink(beside);
+    (void)unlink(beside);
     errno = problem;
     return -1;
 }

@@ -41,7 +41,7 @@ static ssize_t read_file(const char *path, char *text, size_t limit)
         return -1;
     ssize_t size = read_up_to(fd, text, limit);
     int problem = errno;
-    close(fd);
+    (void)close(fd);
     errno = problem;
     return size;
 }

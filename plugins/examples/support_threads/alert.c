@@ -13,25 +13,25 @@ static void put_escaped(FILE *out, const char *text, size_t limit)
 {
     for (size_t i = 0; text[i] != '\0'; i++) {
         if (i >= limit && ((unsigned char)text[i] & 0xC0) != 0x80) {
-            fputs("\xe2\x80\xa6", out); /* U+2026 HORIZONTAL ELLIPSIS */
+            (void)fputs("\xe2\x80\xa6", out); /* U+2026 HORIZONTAL ELLIPSIS */
             return;
         }
         switch (text[i]) {
         case '&':
-            fputs("&amp;", out);
+            (void)fputs("&amp;", out);
             break;
         case '<':
-            fputs("&lt;", out);
+            (void)fputs("&lt;", out);
             break;
         case '>':
-            fputs("&gt;", out);
+            (void)fputs("&gt;", out);
             break;
         case '\n':
         case '\r':
-            fputc(' ', out);
+            (void)fputc(' ', out);
             break;
         default:
-            fputc(text[i], out);
+            (void)fputc(text[i], out);
         }
     }
 }
@@ -41,21 +41,21 @@ static void put_alert(FILE *out, const cJSON *verdict)
     const char *before = "\nBecause of: ";
     const char *link = pgf_json_text(verdict, "link", NULL);
     const cJSON *phrase = NULL;
-    fputs("Urgent (", out);
+    (void)fputs("Urgent (", out);
     put_escaped(out, pgf_json_text(verdict, "category", "other"), SUBJECT_BYTES);
-    fputs("): ", out);
+    (void)fputs("): ", out);
     put_escaped(out, pgf_json_text(verdict, "subject", ""), SUBJECT_BYTES);
-    fputs(" [", out);
+    (void)fputs(" [", out);
     put_escaped(out, pgf_json_text(verdict, "id", ""), SUBJECT_BYTES);
-    fputs("]", out);
+    (void)fputs("]", out);
     cJSON_ArrayForEach(phrase, pgf_json_member(verdict, "because"))
     {
-        fputs(before, out);
+        (void)fputs(before, out);
         put_escaped(out, cJSON_IsString(phrase) ? phrase->valuestring : "", SUBJECT_BYTES);
         before = ", ";
     }
     if (link != NULL) {
-        fputs("\n", out);
+        (void)fputs("\n", out);
         put_escaped(out, link, ALERT_BYTES);
     }
 }
@@ -90,15 +90,15 @@ static void put_digest(FILE *out, const cJSON *digest)
     const cJSON *threads = pgf_json_member(digest, "threads");
     const cJSON *verdict = NULL;
     int count = cJSON_GetArraySize(threads);
-    fprintf(out, "%d urgent thread%s for team ", count, count == 1 ? "" : "s");
+    (void)fprintf(out, "%d urgent thread%s for team ", count, count == 1 ? "" : "s");
     put_escaped(out, pgf_json_text(digest, "team", ""), SUBJECT_BYTES);
     cJSON_ArrayForEach(verdict, threads)
     {
         if (listed++ == THREADS_LISTED) {
-            fprintf(out, "\nand %d more", count - THREADS_LISTED);
+            (void)fprintf(out, "\nand %d more", count - THREADS_LISTED);
             return;
         }
-        fputs("\n\n", out);
+        (void)fputs("\n\n", out);
         put_alert(out, verdict);
     }
 }

@@ -27,13 +27,13 @@ static char *customer_text(const cJSON *thread)
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         abort(); /* as cJSON does in this module: one attempt of one task */
-    fputs(pgf_json_text(thread, "subject", ""), out);
+    (void)fputs(pgf_json_text(thread, "subject", ""), out);
     cJSON_ArrayForEach(message, pgf_json_member(thread, "messages"))
     {
         if (!by_customer(message))
             continue;
-        fputs(between, out);
-        fputs(pgf_json_text(message, "text", ""), out);
+        (void)fputs(between, out);
+        (void)fputs(pgf_json_text(message, "text", ""), out);
     }
     if (fclose(out) != 0)
         abort();

@@ -16,8 +16,8 @@ static int32_t post(struct webhook *webhook, const pgf_call *call, char *json, c
     char key[KEY_BYTES];
     long status = 0;
     /* Of the task, not of the attempt. */
-    snprintf(key, sizeof key, "%.*s/%.*s/%d", (int)call->run_id.len, call->run_id.ptr,
-             (int)call->step_slug.len, call->step_slug.ptr, (int)call->task_index);
+    (void)snprintf(key, sizeof key, "%.*s/%.*s/%d", (int)call->run_id.len, call->run_id.ptr,
+                   (int)call->step_slug.len, call->step_slug.ptr, (int)call->task_index);
     int32_t answer = webhook_post(webhook, call, key, json, &status);
     cJSON_free(json);
     cJSON_AddNumberToObject(result, "status", (double)status);

@@ -35,7 +35,7 @@ cJSON *take_urgent(cJSON *verdicts)
         if (is_urgent(pgf_json_text(verdict, "urgency", "")))
             taken[count++] = cJSON_DetachItemViaPointer(verdicts, verdict);
     }
-    qsort(taken, count, sizeof(*taken), by_score);
+    qsort(taken, count, sizeof *taken, by_score);
     for (size_t i = 0; i < count; i++)
         cJSON_AddItemToArray(urgent, taken[i]);
     free(taken);

@@ -73,7 +73,7 @@ static long time_left_ms(const pgf_call *call)
     struct timespec now;
     if (call->deadline_ns == 0)
         return LONGEST_MS;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
     uint64_t now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
     uint64_t end_ms = call->deadline_ns / 1000000;
     if (end_ms <= now_ms + MARGIN_MS)
@@ -142,7 +142,7 @@ static int32_t judge(const pgf_call *call, CURL *easy, long *status)
 static struct curl_slist *make_headers(const char *key)
 {
     char line[KEY_BYTES + sizeof "Idempotency-Key: "];
-    snprintf(line, sizeof line, "Idempotency-Key: %s", key);
+    (void)snprintf(line, sizeof line, "Idempotency-Key: %s", key);
     struct curl_slist *type = curl_slist_append(NULL, "Content-Type: application/json");
     struct curl_slist *both = type != NULL ? curl_slist_append(type, line) : NULL;
     if (both == NULL)

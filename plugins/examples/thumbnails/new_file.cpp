@@ -32,7 +32,7 @@ new_file::new_file(const pgf::call &call, const std::string &folder)
 new_file::~new_file()
 {
     if (!hidden_.empty())
-        unlink(hidden_.c_str());
+        (void)unlink(hidden_.c_str());
 }
 
 int64_t new_file::keep_as(const std::string &path, const timespec *modified)

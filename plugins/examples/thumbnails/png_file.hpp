@@ -15,7 +15,7 @@
 struct file_closer {
     void operator()(FILE *file) const
     {
-        std::fclose(file);
+        (void)std::fclose(file);
     }
 };
 using open_file = std::unique_ptr<FILE, file_closer>;

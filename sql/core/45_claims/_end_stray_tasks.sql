@@ -15,7 +15,7 @@ declare
   lowest constant timestamptz := pgflow._low_water(pgflow._low_water_name('stalled'), moment);
   locked record;
 begin
-  with stray as (
+  with leftover as (
     select t.run_id, t.step_slug, t.task_index
     from pgflow.step_tasks t
     where t.status = 'started' and t.recover_at between lowest and moment
@@ -32,7 +32,7 @@ begin
   select array_agg(s.run_id) as run_ids, array_agg(s.step_slug) as step_slugs,
          array_agg(s.task_index) as task_indexes
   into locked
-  from stray s;
+  from leftover s;
   return pgflow._end_strays(locked.run_ids, locked.step_slugs, locked.task_indexes);
 end
 $$;

@@ -10,7 +10,7 @@ static int32_t tell_time(void *state, const pgf_call *call)
 {
     struct timespec now;
     char text[24];
-    clock_gettime(CLOCK_REALTIME, &now);
+    (void)clock_gettime(CLOCK_REALTIME, &now);
     int length = snprintf(text, sizeof text, "%" PRId64,
                           (int64_t)now.tv_sec * 1000000000 + (int64_t)now.tv_nsec);
     (void)state;

@@ -13,7 +13,7 @@ from . import account
 from .server import Meter, wait_calm
 
 PATIENCE = 900
-GATE_PATIENCE = 2  # s; hosts wait at the gate meanwhile, and give back what they have not begun 5 s after they asked
+GATE_PATIENCE = 2  # s; hosts wait at the gate meanwhile, and release what they have not begun 5 s after they asked
 BEST = ("--concurrency", "100", "--batch-size", "100")
 
 # A wait begins when the task is queued, or when the gate opens.

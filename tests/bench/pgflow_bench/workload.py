@@ -24,4 +24,4 @@ class Workload:
         raise NotImplementedError
 
     def finish(self):
-        """After the last round: give back what was kept between rounds."""
+        """After the last round: release what was kept between rounds."""

@@ -144,11 +144,11 @@ class Worker:
         self.session.run("select pgflow.mark_worker_stopped(%s)", worker)
 
     def trip_guard(self):
-        leftover = register(self.session, "shared_q", "stray_fn", [("shared_v1", "a")])
+        leftover = register(self.session, "shared_q", "leftover_fn", [("shared_v1", "a")])
         if leftover:
             self.session.claim(leftover, "shared_q", 3)
             self.session.run("select pgflow.mark_worker_stopped(%s)", leftover)
-        self.session.run("select pgflow.enable_worker_function('stray_fn')")
+        self.session.run("select pgflow.enable_worker_function('leftover_fn')")
 
     def old_form(self):
         read = self.session.run("select msg_id from pgmq.read('plain', 1, 5)")

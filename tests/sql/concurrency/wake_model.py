@@ -29,7 +29,7 @@ BROKEN = {
     "stays asleep when its session is lost",
     "remembers T over a savepoint",
     "looks at S once a transaction and takes no T",
-    "does not see that its own session rests",
+    "does not see that its own session is idle",
     "does not look for hosts that take no locks",
 }
 
@@ -85,7 +85,7 @@ def look(now, i, broken):
     if own is not None and now.sleepers[own].at in ("T", "let go of T"):
         return  # that session is at another statement
     told = not all(s.takes_locks for s in now.sleepers) and "does not look for hosts that take no locks" not in broken
-    if own is not None and "does not see that its own session rests" not in broken:
+    if own is not None and "does not see that its own session is idle" not in broken:
         told = told or now.sleepers[own].holds_s
     first = "S" if "looks at S before it takes T" in broken else "T"
     yield with_starter(now, i, at="commit" if told else first, told=told)

@@ -41,9 +41,9 @@ Test(error, too_long_text_is_cut_between_characters)
 {
     struct error error;
     char text[LIMIT_ERROR_TEXT + 100];
-    memset(text, 'x', sizeof(text));
+    memset(text, 'x', sizeof text);
     memcpy(text + LIMIT_ERROR_TEXT - 2, "\xe2\x82\xac", 3);
-    text[sizeof(text) - 1] = '\0';
+    text[sizeof text - 1] = '\0';
 
     (void)error_set(&error, ERROR_INTERNAL, "%s", text);
 

@@ -128,7 +128,7 @@ static bool accepts(const struct sample *sample, size_t piece)
 
 Test(json_check, accepts_json_however_it_is_cut)
 {
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         for (size_t piece = 1; piece <= good[i].size; piece++)
             cr_expect(accepts(&good[i], piece), "%s in pieces of %zu", good[i].text, piece);
     }
@@ -136,7 +136,7 @@ Test(json_check, accepts_json_however_it_is_cut)
 
 Test(json_check, refuses_everything_else_however_it_is_cut)
 {
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         for (size_t piece = 1; piece <= bad[i].size + 1; piece++)
             cr_expect(not(accepts(&bad[i], piece)), "%s in pieces of %zu", bad[i].text, piece);
     }
@@ -162,10 +162,10 @@ Test(json_check, keeps_objects_and_arrays_apart_at_every_depth)
     char text[16 * LIMIT_JSON_DEPTH] = "";
     size_t used = 0;
     for (int i = 0; i < LIMIT_JSON_DEPTH / 2; i++)
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "[{\"a\":");
-    used += (size_t)snprintf(text + used, sizeof(text) - used, "1");
+        used += (size_t)snprintf(text + used, sizeof text - used, "[{\"a\":");
+    used += (size_t)snprintf(text + used, sizeof text - used, "1");
     for (int i = 0; i < LIMIT_JSON_DEPTH / 2; i++)
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "}]");
+        used += (size_t)snprintf(text + used, sizeof text - used, "}]");
     struct sample sample = {text, used};
 
     cr_assert(accepts(&sample, 7));

@@ -67,7 +67,7 @@ Test(text, clean_replaces_what_postgres_refuses)
 {
     char out[64];
 
-    size_t size = text_clean(out, sizeof(out), "a\0b\xff\xe2\x82z", 7);
+    size_t size = text_clean(out, sizeof out, "a\0b\xff\xe2\x82z", 7);
 
     cr_assert(eq(str, out,
                  "a\xef\xbf\xbd"
@@ -79,7 +79,7 @@ Test(text, clean_cuts_between_characters)
 {
     char out[5];
 
-    size_t size = text_clean(out, sizeof(out), "ab\xe2\x82\xac", 5);
+    size_t size = text_clean(out, sizeof out, "ab\xe2\x82\xac", 5);
 
     cr_assert(eq(sz, size, 2));
     cr_assert(eq(str, out, "ab"));
@@ -117,7 +117,7 @@ Test(text, lower_reports_what_does_not_fit)
 {
     char out[4];
 
-    cr_assert(text_lower(out, sizeof(out), "AbC"));
+    cr_assert(text_lower(out, sizeof out, "AbC"));
     cr_assert(eq(str, out, "abc"));
-    cr_assert(not(text_lower(out, sizeof(out), "ABCD")));
+    cr_assert(not(text_lower(out, sizeof out, "ABCD")));
 }

@@ -19,9 +19,9 @@ static struct db_sync *db;
 static int ctl(const char *arguments)
 {
     char command[4096];
-    snprintf(command, sizeof(command), "'%s' %s 2>&1", PGFLOWCTL, arguments);
+    snprintf(command, sizeof command, "'%s' %s 2>&1", PGFLOWCTL, arguments);
     FILE *pipe = popen(command, "r");
-    size_t size = fread(output, 1, sizeof(output) - 1, pipe);
+    size_t size = fread(output, 1, sizeof output - 1, pipe);
     output[size] = '\0';
     int status = pclose(pipe);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -36,7 +36,7 @@ static bool says(const char *text)
 static void sql(const char *text)
 {
     struct error error = {.code = 0};
-    if (!db) {
+    if (db == NULL) {
         struct db_sync_config config = {.name = "test"};
         log_open(2, LOG_FORMAT_LOGFMT, LOG_LEVEL_FATAL);
         db = db_sync_open(&config, &error);
@@ -50,7 +50,7 @@ static void sql(const char *text)
 static void deploy(const char *flow)
 {
     char text[1024];
-    snprintf(text, sizeof(text),
+    snprintf(text, sizeof text,
              "select pgflow.ensure_deployment('{\"flowSlug\":\"%s\",\"alias\":\"audit\","
              "\"queueMode\":\"routed\",\"routes\":{\"list\":\"audit\"},\"steps\":[{\"slug\":"
              "\"list\",\"stepType\":\"single\",\"dependencies\":[]}],\"options\":{}}')",
@@ -89,13 +89,13 @@ static char run_id[64];
 static void start(void)
 {
     cr_assert(eq(int, ctl("start audit"), 0), "%s", output);
-    snprintf(run_id, sizeof(run_id), "%.36s", output);
+    snprintf(run_id, sizeof run_id, "%.36s", output);
 }
 
 static int ctl_run(const char *format)
 {
     char arguments[256];
-    snprintf(arguments, sizeof(arguments), format, run_id);
+    snprintf(arguments, sizeof arguments, format, run_id);
     return ctl(arguments);
 }
 
@@ -126,7 +126,7 @@ Test(commands, a_schema_of_somebody_else_is_refused)
     struct db_sync_config config = {.name = "test"};
     struct error error;
     char url[256];
-    snprintf(url, sizeof(url), "host=%s dbname=foreign_schema", getenv("PGHOST"));
+    snprintf(url, sizeof url, "host=%s dbname=foreign_schema", getenv("PGHOST"));
     config.url = url;
     struct db_sync *other = db_sync_open(&config, &error);
     db_rows_destroy(db_sync_query(other, "create schema pgflow", NULL, 0, &error));
@@ -141,17 +141,17 @@ Test(commands, database_comes_from_option_environment_and_file)
 {
     cr_assert(eq(int, ctl("--database dbname=nowhere runs"), ERROR_CONFIG));
     assert_says("nowhere");
-    setenv("PGFLOW_DATABASE", "dbname=from_environment", 1);
+    (void)setenv("PGFLOW_DATABASE", "dbname=from_environment", 1);
     cr_assert(eq(int, ctl("runs"), ERROR_CONFIG));
     assert_says("from_environment");
-    unsetenv("PGFLOW_DATABASE");
+    (void)unsetenv("PGFLOW_DATABASE");
     cr_assert(eq(int, ctl("runs --config /nonexistent"), ERROR_USAGE));
     FILE *file = fopen("/tmp/pgflowctl-test.conf", "w");
     fprintf(file, "queue = audit\ndatabase = dbname=from_file\n");
-    fclose(file);
+    (void)fclose(file);
     cr_assert(eq(int, ctl("runs --config /tmp/pgflowctl-test.conf"), ERROR_CONFIG));
     assert_says("from_file");
-    remove("/tmp/pgflowctl-test.conf");
+    (void)remove("/tmp/pgflowctl-test.conf");
 }
 
 Test(commands, an_unreachable_database_is_69_and_shows_no_password)
@@ -167,10 +167,10 @@ Test(commands, start_takes_input_from_argument_file_and_stdin)
     cr_assert(eq(int, ctl("start audit --input '{\"a\": 1}'"), 0));
     FILE *file = fopen("/tmp/pgflowctl-test.json", "w");
     fprintf(file, "[2]\n");
-    fclose(file);
+    (void)fclose(file);
     cr_assert(eq(int, ctl("start audit_v1 --input @/tmp/pgflowctl-test.json"), 0), "%s", output);
     cr_assert(eq(int, ctl("start audit --input - < /tmp/pgflowctl-test.json"), 0), "%s", output);
-    remove("/tmp/pgflowctl-test.json");
+    (void)remove("/tmp/pgflowctl-test.json");
 
     cr_assert(eq(int, ctl("start audit --input '{\"a\": 01}'"), ERROR_USAGE));
     assert_says("not JSON: a number with a leading zero at byte 7");

@@ -11,7 +11,7 @@ static struct error error;
 static bool read_words(char **words)
 {
     int count = 0;
-    while (words[count])
+    while (words[count] != NULL)
         count++;
     error_clear(&error);
     return invocation_read(&invocation, count, words, &error);
@@ -98,7 +98,7 @@ Test(invocation, numbers_have_bounds)
     cr_assert(invocation_number(&invocation, "limit", 1, 10, 7, &number, &error));
     cr_assert(eq(int, number, 7));
     static const char *const bad[] = {"0", "11", "5x", "", "-1", "99999999999999999999"};
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         cr_assert(READ("runs", "--limit", (char *)bad[i]));
         cr_expect(not(invocation_number(&invocation, "limit", 1, 10, 7, &number, &error)), "%s",
                   bad[i]);

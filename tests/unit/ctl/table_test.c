@@ -50,10 +50,10 @@ static char *print_cells(const char *(*cells_of)(const void *, size_t, size_t), 
         .columns = 3, .rows = 2, .name = name_of, .cell = cells_of, .is_number = is_number};
     char *text = NULL;
     size_t size = 0;
-    setenv("NO_COLOR", "1", 1);
+    (void)setenv("NO_COLOR", "1", 1);
     FILE *out = open_memstream(&text, &size);
     table_print(out, &table, 1, width);
-    fclose(out);
+    (void)fclose(out);
     return text;
 }
 

@@ -14,8 +14,8 @@ static void forget_environment(void)
     static const char *const names[] = {"PGHOST",     "PGPORT",        "PGUSER",
                                         "PGDATABASE", "PGPASSWORD",    "DATABASE_URL",
                                         "PGSERVICE",  "PGSERVICEFILE", "PGFLOW_DATABASE"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        unsetenv(names[i]);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        (void)unsetenv(names[i]);
 }
 
 TestSuite(address, .init = forget_environment);
@@ -43,7 +43,7 @@ Test(address, no_part_of_an_unreadable_url_is_shown)
         "postgres://ann:12/s3cret@db/app",
         "host=db port=s3cret",
     };
-    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+    for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
         error_clear(&error);
 
         struct db_address *address = db_address_create(urls[i], &error);
@@ -56,8 +56,8 @@ Test(address, no_part_of_an_unreadable_url_is_shown)
 
 Test(address, url_goes_before_environment)
 {
-    setenv("PGHOST", "other", 1);
-    setenv("PGUSER", "ann", 1);
+    (void)setenv("PGHOST", "other", 1);
+    (void)setenv("PGUSER", "ann", 1);
 
     struct db_address *address = db_address_create("postgres://db/app", &error);
 
@@ -67,10 +67,10 @@ Test(address, url_goes_before_environment)
 
 Test(address, environment_may_be_wiped_afterwards)
 {
-    setenv("PGPASSWORD", "s3cret", 1);
+    (void)setenv("PGPASSWORD", "s3cret", 1);
 
     struct db_address *address = db_address_create(NULL, &error);
-    unsetenv("PGPASSWORD");
+    (void)unsetenv("PGPASSWORD");
 
     cr_assert(eq(str, (char *)db_address_value(address, "password"), "s3cret"));
     db_address_destroy(address);
@@ -81,24 +81,24 @@ Test(address, a_service_in_the_url_is_looked_up)
     char path[] = "/tmp/pgflow-service-XXXXXX";
     int fd = mkstemp(path);
     static const char text[] = "[prod]\nhost=db.example\nport=7000\ndbname=app\nuser=ann\n";
-    cr_assert(eq(sz, (size_t)write(fd, text, sizeof(text) - 1), sizeof(text) - 1));
-    setenv("PGSERVICEFILE", path, 1);
+    cr_assert(eq(sz, (size_t)write(fd, text, sizeof text - 1), sizeof text - 1));
+    (void)setenv("PGSERVICEFILE", path, 1);
 
     struct db_address *address = db_address_create("service=prod", &error);
 
     cr_assert(eq(str, (char *)db_address_label(address), "db.example:7000/app as ann"));
     db_address_destroy(address);
-    unlink(path);
-    close(fd);
+    (void)unlink(path);
+    (void)close(fd);
 }
 
 Test(address, places_are_tried_in_order)
 {
     cr_assert(eq(ptr, (void *)db_address_choose(NULL, NULL), NULL));
-    setenv("DATABASE_URL", "fourth", 1);
+    (void)setenv("DATABASE_URL", "fourth", 1);
     cr_assert(eq(str, (char *)db_address_choose(NULL, NULL), "fourth"));
     cr_assert(eq(str, (char *)db_address_choose(NULL, "third"), "third"));
-    setenv("PGFLOW_DATABASE", "second", 1);
+    (void)setenv("PGFLOW_DATABASE", "second", 1);
     cr_assert(eq(str, (char *)db_address_choose(NULL, "third"), "second"));
     cr_assert(eq(str, (char *)db_address_choose("first", "third"), "first"));
 }

@@ -83,8 +83,8 @@ static void on_fence(void *ctx, const struct db_status *status, const struct db_
     (void)ctx;
     expect_ok(status);
     seen.fence = result->reason;
-    snprintf(seen.fence_detail, sizeof(seen.fence_detail), "%s",
-             result->detail ? result->detail : "");
+    snprintf(seen.fence_detail, sizeof seen.fence_detail, "%s",
+             result->detail != NULL ? result->detail : "");
 }
 
 static void on_deployment(void *ctx, const struct db_status *status,
@@ -92,12 +92,12 @@ static void on_deployment(void *ctx, const struct db_status *status,
 {
     (void)ctx;
     expect_ok(status);
-    snprintf(seen.compilation, sizeof(seen.compilation), "%s", result->compilation);
-    snprintf(seen.activation, sizeof(seen.activation), "%s", result->activation);
-    snprintf(seen.active, sizeof(seen.active), "%s", result->active_flow);
+    snprintf(seen.compilation, sizeof seen.compilation, "%s", result->compilation);
+    snprintf(seen.activation, sizeof seen.activation, "%s", result->activation);
+    snprintf(seen.active, sizeof seen.active, "%s", result->active_flow);
     seen.differences = result->differences.count;
     if (seen.differences > 0)
-        snprintf(seen.difference, sizeof(seen.difference), "%s", result->differences.items[0]);
+        snprintf(seen.difference, sizeof seen.difference, "%s", result->differences.items[0]);
 }
 
 static void on_coverage(void *ctx, const struct db_status *status, const struct db_coverage *result)
@@ -107,10 +107,10 @@ static void on_coverage(void *ctx, const struct db_status *status, const struct 
     seen.missing = result->count;
     if (result->count == 0)
         return;
-    snprintf(seen.missing_step, sizeof(seen.missing_step), "%s", result->rows[0].step);
-    snprintf(seen.missing_reason, sizeof(seen.missing_reason), "%s",
+    snprintf(seen.missing_step, sizeof seen.missing_step, "%s", result->rows[0].step);
+    snprintf(seen.missing_reason, sizeof seen.missing_reason, "%s",
              result->rows[0].reasons.items[0]);
-    seen.missing_count = result->rows[0].counts ? result->rows[0].counts[0] : -1;
+    seen.missing_count = result->rows[0].counts != NULL ? result->rows[0].counts[0] : -1;
 }
 
 static void on_registered(void *ctx, const struct db_status *status,
@@ -128,7 +128,7 @@ static void on_heartbeat(void *ctx, const struct db_status *status,
     expect_ok(status);
     seen.heartbeat = *result;
     if (result->ended_runs.count > 0)
-        snprintf(seen.ended, sizeof(seen.ended), "%s", result->ended_runs.items[0]);
+        snprintf(seen.ended, sizeof seen.ended, "%s", result->ended_runs.items[0]);
 }
 
 static void on_offer(void *ctx, const struct db_status *status, const struct db_offer *result)
@@ -160,17 +160,17 @@ static void on_finish(void *ctx, const struct db_status *status, const struct db
 {
     (void)ctx;
     expect_ok(status);
-    memcpy(seen.finish, result->answers, result->count * sizeof(result->answers[0]));
+    memcpy(seen.finish, result->answers, result->count * sizeof result->answers[0]);
     seen.new_work = result->new_work;
-    if (result->answers[0].detail)
-        snprintf(seen.detail, sizeof(seen.detail), "%s", result->answers[0].detail);
+    if (result->answers[0].detail != NULL)
+        snprintf(seen.detail, sizeof seen.detail, "%s", result->answers[0].detail);
 }
 
 static void on_release(void *ctx, const struct db_status *status, const struct db_released *result)
 {
     (void)ctx;
     expect_ok(status);
-    memcpy(seen.released, result->outcomes, result->count * sizeof(result->outcomes[0]));
+    memcpy(seen.released, result->outcomes, result->count * sizeof result->outcomes[0]);
 }
 
 /* ---- Arranging ---- */

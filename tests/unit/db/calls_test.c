@@ -305,7 +305,7 @@ Test(calls, finish_and_claim_travel_together)
     db_claim_row_drop(first);
 }
 
-Test(calls, unfinished_tasks_are_given_back)
+Test(calls, unfinished_tasks_are_released)
 {
     serve();
     free(fixture_admin(&fixture, "select pgflow.start_flows('audit', array['1', '2', "

@@ -59,7 +59,7 @@ Test(connecting, a_database_that_is_not_utf8_is_refused)
 Test(connecting, a_dead_address_is_passed_over)
 {
     char url[256];
-    snprintf(url, sizeof(url), "host=192.0.2.1,%s connect_timeout=1", getenv("PGHOST"));
+    snprintf(url, sizeof url, "host=192.0.2.1,%s connect_timeout=1", getenv("PGHOST"));
     struct db_config config = fixture_config(&fixture);
     fixture_open(&fixture, url, config);
 
@@ -74,7 +74,7 @@ Test(connecting, a_dead_address_is_passed_over)
 Test(connecting, a_refused_address_is_passed_over_within_the_attempt)
 {
     char url[256];
-    snprintf(url, sizeof(url), "host=127.0.0.1,%s port=1,%s", getenv("PGHOST"), getenv("PGPORT"));
+    snprintf(url, sizeof url, "host=127.0.0.1,%s port=1,%s", getenv("PGHOST"), getenv("PGPORT"));
     fixture_open(&fixture, url, fixture_config(&fixture));
 
     UNTIL(&fixture, fixture.ups == 1 || fixture.has_failed);
@@ -89,8 +89,8 @@ static char *option_in_use(const char *keyword)
 {
     PQconninfoOption *options = PQconninfo(fixture.db->connections[0].conn);
     char *value = NULL;
-    for (PQconninfoOption *option = options; option->keyword; option++) {
-        if (strcmp(option->keyword, keyword) == 0 && option->val)
+    for (PQconninfoOption *option = options; option->keyword != NULL; option++) {
+        if (strcmp(option->keyword, keyword) == 0 && option->val != NULL)
             value = strdup(option->val);
     }
     PQconninfoFree(options);

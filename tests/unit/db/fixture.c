@@ -21,7 +21,7 @@ static void on_down(void *ctx, const char *reason)
 {
     struct fixture *fixture = ctx;
     fixture->downs++;
-    snprintf(fixture->reason, sizeof(fixture->reason), "%s", reason);
+    snprintf(fixture->reason, sizeof fixture->reason, "%s", reason);
 }
 
 static void on_notify(void *ctx)
@@ -65,7 +65,7 @@ void fixture_open(struct fixture *fixture, const char *url, struct db_config con
 {
     struct error error = {.code = 0};
     uv_loop_init(&fixture->loop);
-    uv_timer_init(&fixture->loop, &fixture->watchdog);
+    (void)uv_timer_init(&fixture->loop, &fixture->watchdog);
     fixture->watchdog.data = fixture;
     fixture->address = db_address_create(url, &error);
     cr_assert(ne(ptr, fixture->address, NULL), "%s", error.text);
@@ -80,7 +80,7 @@ void fixture_watch(struct fixture *fixture)
      * timers have made the condition true. */
     fixture->is_late = false;
     fixture->late_at = uv_now(&fixture->loop) + 30000;
-    uv_timer_start(&fixture->watchdog, on_tick, 10, 10);
+    (void)uv_timer_start(&fixture->watchdog, on_tick, 10, 10);
 }
 
 void fixture_up(struct fixture *fixture, struct db_config config)
@@ -95,7 +95,7 @@ void fixture_close(struct fixture *fixture)
     db_close(fixture->db, on_closed, fixture);
     UNTIL(fixture, fixture->is_closed);
     uv_close((uv_handle_t *)&fixture->watchdog, NULL);
-    uv_run(&fixture->loop, UV_RUN_DEFAULT);
+    (void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
     cr_assert(eq(int, uv_loop_close(&fixture->loop), 0), "a handle was left open");
     db_address_destroy(fixture->address);
     db_sync_close(fixture->admin);
@@ -104,7 +104,7 @@ void fixture_close(struct fixture *fixture)
 static struct db_sync *admin(struct fixture *fixture)
 {
     struct error error = {.code = 0};
-    if (!fixture->admin) {
+    if (fixture->admin == NULL) {
         struct db_sync_config config = {.name = "admin", .statement_deadline_ms = 60000};
         fixture->admin = db_sync_open(&config, &error);
         cr_assert(ne(ptr, fixture->admin, NULL), "%s", error.text);
@@ -118,7 +118,7 @@ char *fixture_admin(struct fixture *fixture, const char *sql)
     struct db_rows *rows = db_sync_query(admin(fixture), sql, NULL, 0, &error);
     cr_assert(ne(ptr, rows, NULL), "%s: %s", sql, error.text);
     char *value = NULL;
-    if (db_rows_count(rows) > 0 && db_rows_text(rows, 0, 0))
+    if (db_rows_count(rows) > 0 && db_rows_text(rows, 0, 0) != NULL)
         value = strdup(db_rows_text(rows, 0, 0));
     db_rows_destroy(rows);
     return value;
@@ -135,7 +135,7 @@ void fixture_migrate(struct fixture *fixture)
 void fixture_terminate(struct fixture *fixture, int index)
 {
     char sql[128];
-    snprintf(sql, sizeof(sql), "select pg_terminate_backend(%d)",
+    snprintf(sql, sizeof sql, "select pg_terminate_backend(%d)",
              PQbackendPID(fixture->db->connections[index].conn));
     free(fixture_admin(fixture, sql));
 }
@@ -146,11 +146,11 @@ static void on_answer(struct call *call, const struct db_status *status, PGresul
     answer->count++;
     answer->outcome = status->outcome;
     answer->permanent = status->permanent;
-    snprintf(answer->sqlstate, sizeof(answer->sqlstate), "%s", status->sqlstate);
-    snprintf(answer->text, sizeof(answer->text), "%s", status->text);
-    if (answer->before)
+    snprintf(answer->sqlstate, sizeof answer->sqlstate, "%s", status->sqlstate);
+    snprintf(answer->text, sizeof answer->text, "%s", status->text);
+    if (answer->before != NULL)
         cr_expect(eq(int, answer->before->count, 1), "answered out of order");
-    if (!result || PQntuples(result) == 0)
+    if (result == NULL || PQntuples(result) == 0)
         return;
     answer->value_size = (size_t)PQgetlength(result, 0, 0);
     answer->value = strndup(PQgetvalue(result, 0, 0), answer->value_size);
@@ -167,7 +167,7 @@ void fixture_send_statement(struct fixture *fixture, struct answer *answer,
                             const struct statement *statement, const char *parameter)
 {
     struct call *call = call_create(statement, CALL_WORK, on_answer, NULL, answer);
-    if (parameter)
+    if (parameter != NULL)
         params_text(&call->params, parameter);
     db_submit(fixture->db, call);
 }

@@ -35,8 +35,8 @@ Test(params, text_arrays_are_binary_and_unescaped)
     param_put_text(array, "", 0);
 
     cr_assert(params_ok(&params));
-    cr_assert(eq(sz, array->bytes.size, sizeof(expected) - 1));
-    cr_assert(eq(int, memcmp(array->bytes.data, expected, sizeof(expected) - 1), 0));
+    cr_assert(eq(sz, array->bytes.size, sizeof expected - 1));
+    cr_assert(eq(int, memcmp(array->bytes.data, expected, sizeof expected - 1), 0));
     params_free(&params);
 }
 

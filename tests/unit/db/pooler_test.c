@@ -19,7 +19,7 @@ static pid_t pooler;
 static const char *find_binary(void)
 {
     static const char *const places[] = {"/usr/sbin/pgbouncer", UNPACKED_PGBOUNCER};
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         if (access(places[i], X_OK) == 0)
             return places[i];
     }
@@ -39,10 +39,10 @@ static void copy_binary(const char *path)
     FILE *from = fopen(find_binary(), "rb");
     FILE *to = fopen(path, "wb");
     cr_assert(from && to);
-    while ((size = fread(block, 1, sizeof(block), from)) > 0)
+    while ((size = fread(block, 1, sizeof block, from)) > 0)
         cr_assert(eq(sz, fwrite(block, 1, size, to), size));
-    fclose(from);
-    fclose(to);
+    (void)fclose(from);
+    (void)fclose(to);
     chmod(path, 0755);
 }
 
@@ -55,7 +55,7 @@ static void write_config(char *path, size_t size)
             "[pgbouncer]\npool_mode = transaction\nauth_type = any\nlisten_addr =\n"
             "listen_port = 6432\nunix_socket_dir = %s\nlogfile = %s/log\n",
             getenv("PGHOST"), folder, folder);
-    fclose(file);
+    (void)fclose(file);
     chmod(path, 0644);
 }
 
@@ -64,11 +64,11 @@ static void start_pooler(void)
 {
     char path[300];
     char binary[300];
-    snprintf(folder, sizeof(folder), "%s/pooler-XXXXXX", getenv("PGF_CLUSTER"));
+    snprintf(folder, sizeof folder, "%s/pooler-XXXXXX", getenv("PGF_CLUSTER"));
     cr_assert(ne(ptr, mkdtemp(folder), NULL));
     chmod(folder, 0777);
-    write_config(path, sizeof(path));
-    snprintf(binary, sizeof(binary), "%s/pgbouncer", folder);
+    write_config(path, sizeof path);
+    snprintf(binary, sizeof binary, "%s/pgbouncer", folder);
     copy_binary(binary);
     pooler = fork();
     if (pooler == 0) {
@@ -83,8 +83,8 @@ static void start_pooler(void)
 
 static void stop_pooler(void)
 {
-    kill(pooler, SIGKILL);
-    waitpid(pooler, NULL, 0);
+    (void)kill(pooler, SIGKILL);
+    (void)waitpid(pooler, NULL, 0);
 }
 
 static void open_pooled(struct fixture *which)
@@ -94,7 +94,7 @@ static void open_pooled(struct fixture *which)
     config.pooled = true;
     config.connections = 2;
     config.listen_queue = "audit";
-    snprintf(url, sizeof(url), "host=%s port=6432", folder);
+    snprintf(url, sizeof url, "host=%s port=6432", folder);
     fixture_open(which, url, config);
     UNTIL(which, which->ups == 1 || which->has_failed);
     cr_assert(not(which->has_failed), "%s", which->fatal.text);

@@ -30,9 +30,9 @@ static int connect_to_server(void)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/.s.PGSQL.%s", getenv("PGHOST"),
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL.%s", getenv("PGHOST"),
                    getenv("PGPORT"));
-    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
         abort();
     return fd;
 }
@@ -40,7 +40,7 @@ static int connect_to_server(void)
 static bool copy(int from, int to)
 {
     char bytes[4096];
-    ssize_t size = read(from, bytes, sizeof(bytes));
+    ssize_t size = read(from, bytes, sizeof bytes);
 
     return size > 0 && write(to, bytes, (size_t)size) == size;
 }
@@ -58,9 +58,9 @@ static void hand_on(int client, int server)
     }
     /* Closed so, it sends a reset instead of an end. */
     if (atomic_exchange(&relay.resets, false))
-        (void)setsockopt(client, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
-    close(client);
-    close(server);
+        (void)setsockopt(client, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    (void)close(client);
+    (void)close(server);
 }
 
 static void *run_relay(void *unused)
@@ -77,7 +77,7 @@ static void *run_relay(void *unused)
 static void start_relay(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof(address);
+    socklen_t size = sizeof address;
 
     relay.listener = socket(AF_INET, SOCK_STREAM, 0);
     cr_assert(eq(int, bind(relay.listener, (struct sockaddr *)&address, size), 0));
@@ -91,7 +91,7 @@ static void stop_relay(void)
 {
     relay.ends = true;
     (void)pthread_join(relay.thread, NULL);
-    close(relay.listener);
+    (void)close(relay.listener);
 }
 
 Test(reset, costs_the_call_at_once_and_the_connection_comes_back)
@@ -102,7 +102,7 @@ Test(reset, costs_the_call_at_once_and_the_connection_comes_back)
     /* Longer than UNTIL waits: nothing but the reset can end the call. */
     config.statement_deadline_ms = 300000;
     start_relay();
-    (void)snprintf(url, sizeof(url), "host=127.0.0.1 port=%d", relay.port);
+    (void)snprintf(url, sizeof url, "host=127.0.0.1 port=%d", relay.port);
     fixture_open(&fixture, url, config);
     UNTIL(&fixture, fixture.ups == 1);
     fixture_send(&fixture, &lost, "select pg_sleep(60)", NULL);

@@ -13,7 +13,7 @@ static const char *split(const char *sql)
     size_t used = 0;
     all[0] = '\0';
     while (sql_split_next(&sql, &piece))
-        used += (size_t)snprintf(all + used, sizeof(all) - used, "%s<%.*s>",
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s<%.*s>",
                                  piece.repeats ? "+" : "", (int)piece.size, piece.text);
     return all;
 }

@@ -10,9 +10,9 @@ Test(sqlstate, only_passing_trouble_is_not_permanent)
     static const char *const permanent[] = {"42883", "42P01", "22023", "25P02", "28P01",
                                             "3D000", "23505", "XX000", "0A000"};
 
-    for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
+    for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++)
         cr_expect(not(sqlstate_is_permanent(passing[i])), "%s", passing[i]);
-    for (size_t i = 0; i < sizeof(permanent) / sizeof(permanent[0]); i++)
+    for (size_t i = 0; i < sizeof permanent / sizeof permanent[0]; i++)
         cr_expect(sqlstate_is_permanent(permanent[i]), "%s", permanent[i]);
 }
 
@@ -50,7 +50,7 @@ Test(sqlstate, description_is_one_line_for_people)
 {
     char text[256];
 
-    sqlstate_describe(text, sizeof(text),
+    sqlstate_describe(text, sizeof text,
                       "to \"db\" failed: FATAL:  28P01: password authentication failed\n"
                       "LOCATION:  auth_failed, auth.c:335\n\tsecond line\n");
 
@@ -61,7 +61,7 @@ Test(sqlstate, description_fits_its_room)
 {
     char text[24];
 
-    sqlstate_describe(text, sizeof(text), "a long line that does not fit\nanother\nanother\n");
+    sqlstate_describe(text, sizeof text, "a long line that does not fit\nanother\nanother\n");
 
-    cr_assert(lt(sz, strlen(text), sizeof(text)));
+    cr_assert(lt(sz, strlen(text), sizeof text));
 }

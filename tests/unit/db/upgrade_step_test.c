@@ -15,7 +15,7 @@ static char *ask(const char *sql)
     struct db_rows *rows = db_sync_query(session, sql, NULL, 0, &error);
     cr_assert(ne(ptr, rows, NULL), "%s: %s", sql, error.text);
     const char *text = db_rows_count(rows) > 0 ? db_rows_text(rows, 0, 0) : NULL;
-    char *value = strdup(text ? text : "");
+    char *value = strdup(text != NULL ? text : "");
     db_rows_destroy(rows);
     return value;
 }

@@ -18,7 +18,7 @@ static void add_file(const char *package, const char *text)
     strcat(path, "/copyright");
     FILE *file = fopen(path, "w");
     cr_assert_not_null(file);
-    fputs(text, file);
+    (void)fputs(text, file);
     cr_assert_eq(fclose(file), 0);
 }
 
@@ -246,7 +246,7 @@ Test(audit, writes_the_report_in_markdown)
     FILE *file = fopen(path, "r");
     cr_assert_not_null(file);
     size_t size = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
+    (void)fclose(file);
     char expected[256];
     snprintf(expected, sizeof expected, "{\"file\":\"%s\",\"bytes\":%zu}", path, size);
     gives(v1, expected);

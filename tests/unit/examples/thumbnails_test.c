@@ -34,7 +34,7 @@ static void set_up(void)
     path_of(path, sizeof path, "grey.png");
     FILE *file = fopen(path, "w");
     cr_assert_eq(fwrite(grey, 1, sizeof grey, file), sizeof grey);
-    fclose(file);
+    (void)fclose(file);
     flow = pgf_test_open(THUMBNAILS);
     cr_assert_null(pgf_test_problem(flow), "%s", pgf_test_problem(flow));
     snprintf(input, sizeof input, "{\"folder\": \"%s\", \"output\": \"%s/out\", \"size\": 1}",

@@ -79,7 +79,7 @@ Test(log, no_value_can_forge_a_line_or_a_terminal_sequence)
 Test(log, long_values_and_long_lines_stay_valid_json)
 {
     static char value[3 * LIMIT_LOG_VALUE];
-    memset(value, '\x01', sizeof(value) - 1);
+    memset(value, '\x01', sizeof value - 1);
 
     const char *text = RENDER(LOG_FORMAT_JSON, LOG_ERROR(value), LOG_FIELD_TEXT("more", value),
                               LOG_QUEUE("audit"));
@@ -103,9 +103,9 @@ Test(log, levels_below_the_chosen_one_are_not_evaluated)
 static void fill(int fd)
 {
     static char dots[4096];
-    memset(dots, '.', sizeof(dots));
+    memset(dots, '.', sizeof dots);
     (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-    while (write(fd, dots, sizeof(dots)) > 0 || write(fd, dots, 1) > 0) {
+    while (write(fd, dots, sizeof dots) > 0 || write(fd, dots, 1) > 0) {
     }
     (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 }
@@ -116,7 +116,7 @@ static void drain(int fd, struct buf *text)
     ssize_t n = 0;
     buf_clear(text);
     (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-    while ((room = buf_reserve(text, 65536)) && (n = read(fd, room, 65536)) > 0)
+    while ((room = buf_reserve(text, 65536)) != NULL && (n = read(fd, room, 65536)) > 0)
         buf_commit(text, (size_t)n);
 }
 

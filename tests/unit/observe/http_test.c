@@ -47,7 +47,7 @@ static void setup(void)
 static void teardown(void)
 {
     http_server_close(server);
-    uv_run(&loop, UV_RUN_DEFAULT);
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
     cr_assert(zero(int, uv_loop_close(&loop)), "a handle was left");
 }
 
@@ -74,7 +74,7 @@ static char *hear(int fd, const char *enough)
 
     for (int turn = 0; turn < TURNS; turn++) {
         struct pollfd watched = {.fd = fd, .events = POLLIN};
-        uv_run(&loop, UV_RUN_NOWAIT);
+        (void)uv_run(&loop, UV_RUN_NOWAIT);
         if (poll(&watched, 1, TURN_MS) == 0)
             continue;
         ssize_t got = recv(fd, text + size, sizeof text - 1 - size, MSG_DONTWAIT);
@@ -94,7 +94,7 @@ static char *ask(const char *request)
 
     say(fd, request);
     char *heard = hear(fd, NULL);
-    close(fd);
+    (void)close(fd);
     cr_assert(ne(ptr, heard, NULL));
     return heard;
 }
@@ -166,7 +166,7 @@ static bool has_ipv6(void)
     int probe = socket(AF_INET6, SOCK_STREAM, 0);
 
     if (probe >= 0)
-        close(probe);
+        (void)close(probe);
     return probe >= 0;
 }
 
@@ -210,7 +210,7 @@ Test(http, a_request_over_its_limit_is_refused)
     free(request);
 
     char *heard = hear(fd, NULL);
-    close(fd);
+    (void)close(fd);
     expect(heard != NULL ? heard : "", " 431 ");
     cr_assert(zero(uint, asked));
 }
@@ -241,12 +241,12 @@ Test(http, slow_clients_hold_up_nobody)
     say(half_asked, "GET /x HT");
     say(not_reading, "GET /x HTTP/1.0\r\n\r\n");
     while (asked == 0)
-        uv_run(&loop, UV_RUN_ONCE);
+        (void)uv_run(&loop, UV_RUN_ONCE);
     body_size = 3;
 
     expect(ask("GET /x HTTP/1.0\r\n\r\n"), "\r\n\r\nbbb");
-    close(half_asked);
-    close(not_reading);
+    (void)close(half_asked);
+    (void)close(not_reading);
 }
 
 /* All places are taken by clients that were answered once and keep their connection. */
@@ -262,7 +262,7 @@ static void fill(int held[LIMIT_HTTP_CONNECTIONS])
 static void close_all(const int held[LIMIT_HTTP_CONNECTIONS])
 {
     for (int i = 0; i < LIMIT_HTTP_CONNECTIONS; i++)
-        close(held[i]);
+        (void)close(held[i]);
 }
 
 Test(http, a_client_is_served_though_all_places_are_held_by_requests_that_never_end)
@@ -271,7 +271,7 @@ Test(http, a_client_is_served_though_all_places_are_held_by_requests_that_never_
     for (int i = 0; i < LIMIT_HTTP_CONNECTIONS; i++) {
         held[i] = client();
         say(held[i], "GET /x HTTP/1.1\r\nA: ");
-        uv_run(&loop, UV_RUN_ONCE);
+        (void)uv_run(&loop, UV_RUN_ONCE);
     }
 
     expect(ask("GET /x HTTP/1.0\r\n\r\n"), "\r\n\r\nbbb");
@@ -326,7 +326,7 @@ static int connect_without_descriptors(struct rlimit *before)
     int lowest_free = dup(waiting);
 
     cr_assert(zero(int, getrlimit(RLIMIT_NOFILE, before)));
-    close(lowest_free);
+    (void)close(lowest_free);
     limit_descriptors((rlim_t)lowest_free);
     say(waiting, "GET /x HTTP/1.0\r\n\r\n");
     return waiting;
@@ -338,13 +338,13 @@ Test(http, a_shortage_of_descriptors_is_waited_out_without_a_busy_loop)
     int waiting = connect_without_descriptors(&before);
 
     for (int turn = 0; turn < 20; turn++)
-        uv_run(&loop, UV_RUN_NOWAIT);
+        (void)uv_run(&loop, UV_RUN_NOWAIT);
     cr_assert(zero(uint, asked));
     cr_assert(gt(int, uv_backend_timeout(&loop), 0), "the loop would not sleep");
 
     limit_descriptors(before.rlim_cur);
     expect(hear(waiting, NULL), "\r\n\r\nbbb");
-    close(waiting);
+    (void)close(waiting);
 }
 
 Test(http, a_shortage_of_descriptors_costs_the_connection_answered_longest_ago)
@@ -357,8 +357,8 @@ Test(http, a_shortage_of_descriptors_costs_the_connection_answered_longest_ago)
 
     expect(hear(waiting, NULL), "\r\n\r\nbbb");
     limit_descriptors(before.rlim_cur);
-    close(waiting);
-    close(kept);
+    (void)close(waiting);
+    (void)close(kept);
 }
 
 Test(http, a_client_that_says_nothing_is_dropped)
@@ -368,7 +368,7 @@ Test(http, a_client_that_says_nothing_is_dropped)
 
     cr_assert(eq(ptr, hear(silent, NULL), NULL));
     cr_assert(zero(long, (long)recv(silent, &byte, 1, 0)), "the server has not closed it");
-    close(silent);
+    (void)close(silent);
 }
 
 Test(http, a_port_that_is_taken_says_what_to_do)

@@ -39,7 +39,7 @@ static char *config_file(const char *text)
     snprintf(path, sizeof path, "%s", "/tmp/pgflow-options-XXXXXX");
     int fd = mkstemp(path);
     cr_assert(eq(long, write(fd, text, strlen(text)), (long)strlen(text)));
-    close(fd);
+    (void)close(fd);
     return path;
 }
 
@@ -94,7 +94,7 @@ Test(options, command_line_wins_over_environment_over_config)
     cr_assert(eq(int, settings.batch_size, 6));
     cr_assert(eq(int, settings.poll_interval, 50));
     cr_assert(eq(str, settings.plugins.items[0], "x.so"));
-    unlink(strchr(config, '=') + 1);
+    (void)unlink(strchr(config, '=') + 1);
 }
 
 Test(options, list_given_in_one_place_replaces_the_one_below)
@@ -128,7 +128,7 @@ Test(options, repeated_name_in_config_is_a_list_and_comments_are_dropped)
     cr_assert(eq(sz, settings.plugins.count, 2));
     cr_assert(eq(str, settings.plugins.items[0], "a.so"));
     cr_assert(eq(str, settings.database, "postgres://h/db#1"));
-    unlink(path);
+    (void)unlink(path);
 }
 
 Test(options, database_falls_back_to_database_url)
@@ -223,7 +223,7 @@ Test(options, name_the_nearest_option)
     char *path = config_file("plugin = a.so\nquue = x\n");
     cr_assert(not(READ(no_environment, "--config", path)));
     assert_refused(":2: unknown option 'quue'; did you mean 'queue'?");
-    unlink(path);
+    (void)unlink(path);
 }
 
 Test(options, lower_case_environment_name_is_refused)
@@ -277,7 +277,7 @@ Test(options, config_may_come_from_an_editor_of_another_system)
 
     cr_assert(eq(str, settings.plugins.items[0], "a.so"));
     cr_assert(eq(int, settings.concurrency, 3));
-    unlink(path);
+    (void)unlink(path);
 }
 
 Test(options, config_value_in_quotes_is_refused_without_showing_it)
@@ -288,7 +288,7 @@ Test(options, config_value_in_quotes_is_refused_without_showing_it)
 
     assert_refused(":2: database: a value stands without quotes");
     cr_assert(eq(ptr, strstr(error.text, "s3cret"), NULL), "%s", error.text);
-    unlink(path);
+    (void)unlink(path);
 }
 
 Test(options, config_of_more_than_1_mib_is_refused)
@@ -298,13 +298,13 @@ Test(options, config_of_more_than_1_mib_is_refused)
     char *path = config_file(text);
     cr_assert(not(READ(no_environment, "--config", path)));
     assert_refused("no module given");
-    unlink(path);
+    (void)unlink(path);
 
     text[LIMIT_CONFIG_FILE] = '\n';
     path = config_file(text);
     cr_assert(not(READ(no_environment, "--config", path)));
     assert_refused("longer than 1 MiB");
-    unlink(path);
+    (void)unlink(path);
     free(text);
 }
 
@@ -323,17 +323,17 @@ Test(options, error_names_the_line_of_the_config)
     char *path = config_file("plugin = a.so\nconcurrency = many\n");
     cr_assert(not(READ(no_environment, "--config", path)));
     assert_refused(":2: concurrency: 'many' is no whole number");
-    unlink(path);
+    (void)unlink(path);
 
     path = config_file("config = other\n");
     cr_assert(not(READ(no_environment, "--config", path)));
     assert_refused(":1: 'config' cannot stand in a configuration file");
-    unlink(path);
+    (void)unlink(path);
 
     path = config_file("just words\n");
     cr_assert(not(READ(no_environment, "--config", path)));
     assert_refused(":1: expected `name = value`");
-    unlink(path);
+    (void)unlink(path);
 }
 
 Test(options, secret_behind_an_option_given_twice_is_wiped)

@@ -27,7 +27,7 @@ static pid_t start_helper(void)
 
     cr_assert(child >= 0);
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;)
             pause();
     }
@@ -47,7 +47,7 @@ static void end_helper(void)
 {
     if (expect_gone_at_finish != 0 && kill(expect_gone_at_finish, 0) == 0)
         abort();
-    kill(helper, SIGKILL);
+    (void)kill(helper, SIGKILL);
 }
 
 static void close_faults(void)
@@ -315,7 +315,7 @@ Test(fault, child_without_the_marks_of_a_runner_is_left_alone)
     harness_run(&h, &killer, faults, "segv", "{}");
     expect_next_task_is_fine(killer.pid);
     cr_assert_eq(waitpid(stranger, NULL, WNOHANG), 0, "it still runs");
-    kill(stranger, SIGKILL);
+    (void)kill(stranger, SIGKILL);
     record_free(&killer);
 }
 

@@ -24,7 +24,7 @@ int harness_count_fds(void)
 
     while (readdir(folder) != NULL)
         count++;
-    closedir(folder);
+    (void)closedir(folder);
     return count;
 }
 
@@ -76,7 +76,7 @@ static void on_module_state(void *context, struct pool_module *module, enum pool
         h->ready_count++;
         return;
     }
-    h->held_count++;
+    h->suspended_count++;
     snprintf(h->suspend_reason, sizeof h->suspend_reason, "%s", reason);
 }
 
@@ -116,11 +116,11 @@ void harness_init(struct harness *h)
     memset(h, 0, sizeof *h);
     /* libuv opens its signal pipe with the first loop and keeps it. */
     uv_loop_init(&h->loop);
-    uv_loop_close(&h->loop);
+    (void)uv_loop_close(&h->loop);
     fds_before = harness_count_fds();
     uv_loop_init(&h->loop);
-    uv_timer_init(&h->loop, &h->watchdog);
-    uv_timer_start(&h->watchdog, on_watchdog, WATCHDOG_MS, WATCHDOG_MS);
+    (void)uv_timer_init(&h->loop, &h->watchdog);
+    (void)uv_timer_start(&h->watchdog, on_watchdog, WATCHDOG_MS, WATCHDOG_MS);
     strcpy(h->folder, "/tmp/pgflow-test-XXXXXX");
     cr_assert_not_null(mkdtemp(h->folder));
     h->runner_program = runner_program_open(TEST_RUNNER, &error);
@@ -200,16 +200,16 @@ void harness_finish(struct harness *h)
 
     pool_close(h->pool, on_closed);
     while (!h->closed)
-        uv_run(&h->loop, UV_RUN_ONCE);
+        (void)uv_run(&h->loop, UV_RUN_ONCE);
     if (h->after_close != NULL)
         h->after_close();
     uv_close((uv_handle_t *)&h->watchdog, NULL);
-    uv_run(&h->loop, UV_RUN_DEFAULT);
+    (void)uv_run(&h->loop, UV_RUN_DEFAULT);
     require(uv_loop_close(&h->loop) == 0, "a handle was left open");
     for (int i = 0; i < h->module_count; i++)
         module_file_close(h->files[i]);
     module_store_close(h->store);
-    close(h->runner_program);
+    (void)close(h->runner_program);
     for (int i = 0; i < h->line_count; i++)
         free(h->lines[i].text);
     for (int i = 0; i < h->event_count; i++)
@@ -273,13 +273,13 @@ void harness_wait(struct harness *h, const int *flag, int wanted)
 {
     uv_timer_again(&h->watchdog);
     while (*flag < wanted)
-        uv_run(&h->loop, UV_RUN_ONCE);
+        (void)uv_run(&h->loop, UV_RUN_ONCE);
 }
 
 void harness_wait_for(struct harness *h, bool (*is_true)(struct harness *h, void *data), void *data)
 {
     while (!is_true(h, data))
-        uv_run(&h->loop, UV_RUN_ONCE);
+        (void)uv_run(&h->loop, UV_RUN_ONCE);
 }
 
 void harness_run(struct harness *h, struct record *record, struct pool_module *module,

@@ -54,7 +54,7 @@ struct harness {
     char *events[HARNESS_EVENTS]; /* "name: text" */
     int event_levels[HARNESS_EVENTS];
     int event_count;
-    int ready_count, held_count; /* on_module_state */
+    int ready_count, suspended_count; /* on_module_state */
     char suspend_reason[LIMIT_ERROR_TEXT];
     bool closed;
     void (*after_close)(void); /* of the pool; may be NULL */

@@ -40,7 +40,7 @@ void fixture_end(void)
     char command[128];
 
     module_store_close(fixture_store);
-    close(fixture_runner);
+    (void)close(fixture_runner);
     snprintf(command, sizeof command, "rm -rf '%s'", fixture_folder);
     if (system(command) != 0)
         abort();
@@ -69,7 +69,7 @@ void shell(const char *format, ...)
     va_list values;
 
     va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
+    (void)vsnprintf(text, sizeof text, format, values);
     va_end(values);
     snprintf(command, sizeof command, "cd '%s' && %s", fixture_folder, text);
     cr_assert_eq(system(command), 0, "%s", command);

@@ -31,7 +31,7 @@ static void expect_sealed(const struct module_part *part)
     cr_assert(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) < 0);
     cr_assert_eq(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
     cr_assert(fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) < 0 && errno == EPERM);
-    close(fd);
+    (void)close(fd);
 }
 
 /* The bytes of the file at `path`. */

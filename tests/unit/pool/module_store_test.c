@@ -180,8 +180,8 @@ Test(module_store, behind_a_link_of_somebody_else_is_refused)
 /* The folder that is chosen when nobody names one. */
 static struct module_store *open_in_tmpdir(void)
 {
-    unsetenv("STATE_DIRECTORY");
-    unsetenv("XDG_CACHE_HOME");
+    (void)unsetenv("STATE_DIRECTORY");
+    (void)unsetenv("XDG_CACHE_HOME");
     cr_assert_eq(setenv("TMPDIR", fixture_folder, 1), 0);
     return open_in(NULL);
 }

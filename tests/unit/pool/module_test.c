@@ -218,7 +218,7 @@ Test(module, change_of_the_source_is_told_once)
     cr_assert(module_file_changed(file));
     cr_assert(!module_file_changed(file));
 
-    unlink(in_folder("flow.so"));
+    (void)unlink(in_folder("flow.so"));
     cr_assert(module_file_changed(file));
     cr_assert(!module_file_changed(file));
 

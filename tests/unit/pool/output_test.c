@@ -294,7 +294,7 @@ static void meet_after_first_line(void *context, const struct pool_line *line)
 {
     keep_line(context, line);
     if (strcmp(line->text, "first") == 0)
-        close(open(fifo, O_RDONLY | O_CLOEXEC));
+        (void)close(open(fifo, O_RDONLY | O_CLOEXEC));
 }
 
 static void open_pool_that_meets(void)

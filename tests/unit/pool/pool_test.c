@@ -45,7 +45,7 @@ Test(pool, warm_brings_one_runner_to_ready_and_tells_it)
     harness_wait(&h, &h.ready_count, 1);
 
     cr_assert_eq(pool_gauges(h.pool).idle, 1);
-    cr_assert_eq(h.held_count, 0);
+    cr_assert_eq(h.suspended_count, 0);
 }
 
 Test(pool, warm_answers_for_a_module_that_is_ready_already)
@@ -72,7 +72,7 @@ Test(pool, never_more_than_concurrency_handlers_run)
     for (int i = 0; i < 6; i++) {
         while (records[i].done == 0) {
             cr_assert_leq(pool_gauges(h.pool).busy, 3);
-            uv_run(&h.loop, UV_RUN_ONCE);
+            (void)uv_run(&h.loop, UV_RUN_ONCE);
         }
         cr_assert_eq(records[i].outcome, POOL_COMPLETED);
         record_free(&records[i]);
@@ -181,11 +181,11 @@ Test(pool, module_that_cannot_start_is_held_and_its_tasks_come_back)
     h.config.hold_schedule_ms = quick_schedule;
     module = start_with("init_crashes");
     pool_warm(module);
-    harness_wait(&h, &h.held_count, 1);
+    harness_wait(&h, &h.suspended_count, 1);
     cr_assert_str_eq(h.suspend_reason, "handler died: SIGABRT");
     harness_run(&h, &task, module, "only", "{}");
     cr_assert_eq(task.outcome, POOL_RETURNED);
-    harness_wait(&h, &h.held_count, 4);
+    harness_wait(&h, &h.suspended_count, 4);
 
     cr_assert_eq(h.ready_count, 0);
     cr_assert_geq(pool_module_exits(module, POOL_EXIT_START), 4);
@@ -197,7 +197,7 @@ Test(pool, init_that_fails_is_told_with_its_last_log_line)
     struct pool_module *module = start_with("init_fails");
 
     pool_warm(module);
-    harness_wait(&h, &h.held_count, 1);
+    harness_wait(&h, &h.suspended_count, 1);
 
     cr_assert_str_eq(h.suspend_reason,
                      "init returned 7: init: dictionary /nonexistent/words is missing");
@@ -235,7 +235,7 @@ Test(pool, init_that_hangs_is_killed_and_the_module_held)
     h.config.ready_timeout_ms = 300;
     module = start_with("init_hangs");
     pool_warm(module);
-    harness_wait(&h, &h.held_count, 1);
+    harness_wait(&h, &h.suspended_count, 1);
 
     cr_assert_str_eq(h.suspend_reason, "not ready after 1 s");
 }
@@ -257,11 +257,11 @@ Test(pool, runner_that_was_ready_while_the_host_slept_is_taken)
     module = start_with("noop");
     pool_warm(module);
     while (module->runners[RUNNER_STARTING].count == 0)
-        uv_run(&h.loop, UV_RUN_ONCE);
+        (void)uv_run(&h.loop, UV_RUN_ONCE);
     wait_for_its_word(TAILQ_FIRST(&module->runners[RUNNER_STARTING].runners));
     harness_wait(&h, &h.ready_count, 1);
 
-    cr_assert_eq(h.held_count, 0);
+    cr_assert_eq(h.suspended_count, 0);
     cr_assert_eq(pool_gauges(h.pool).spawned, 1);
 }
 
@@ -273,14 +273,14 @@ Test(pool, held_module_is_served_again_once_it_starts)
     char mood[128];
 
     snprintf(mood, sizeof mood, "%s/mood", h.folder);
-    setenv("MOODY_FILE", mood, 1);
-    close(open(mood, O_CREAT | O_WRONLY, 0600));
+    (void)setenv("MOODY_FILE", mood, 1);
+    (void)close(open(mood, O_CREAT | O_WRONLY, 0600));
     h.config.pass_env = pass;
     h.config.hold_schedule_ms = quick_schedule;
     module = start_with("init_moody");
     pool_warm(module);
-    harness_wait(&h, &h.held_count, 2);
-    unlink(mood);
+    harness_wait(&h, &h.suspended_count, 2);
+    (void)unlink(mood);
     harness_wait(&h, &h.ready_count, 1);
 
     harness_run(&h, &task, module, "only", "{}");
@@ -295,9 +295,9 @@ Test(pool, module_is_held_for_good_by_an_empty_schedule)
 
     h.config.hold_schedule_ms = none;
     pool_warm(start_with("init_fails"));
-    harness_wait(&h, &h.held_count, 1);
+    harness_wait(&h, &h.suspended_count, 1);
     for (int i = 0; i < 10; i++)
-        uv_run(&h.loop, UV_RUN_NOWAIT);
+        (void)uv_run(&h.loop, UV_RUN_NOWAIT);
 
     cr_assert_eq(pool_gauges(h.pool).spawned, 1);
 }
@@ -311,13 +311,13 @@ Test(pool, five_deaths_in_a_row_hold_the_module)
     for (int i = 0; i < 5; i++) {
         struct record dead = {0};
 
-        cr_assert_eq(h.held_count, 0);
+        cr_assert_eq(h.suspended_count, 0);
         harness_run(&h, &dead, faults, "segv", "{}");
         cr_assert_eq(dead.outcome, POOL_FAILED);
         record_free(&dead);
     }
 
-    harness_wait(&h, &h.held_count, 1);
+    harness_wait(&h, &h.suspended_count, 1);
     h.ready_count = 0;
     harness_wait(&h, &h.ready_count, 1);
 }
@@ -336,7 +336,7 @@ Test(pool, finished_task_between_deaths_keeps_the_module_served)
         record_free(&fine);
     }
 
-    cr_assert_eq(h.held_count, 0);
+    cr_assert_eq(h.suspended_count, 0);
 }
 
 Test(pool, cancelled_task_whose_run_ended_is_dropped)
@@ -459,7 +459,7 @@ Test(pool, sandbox_leaves_what_it_should)
     struct pool_module *faults;
     char expected[64];
 
-    setenv("PGFLOW_DATABASE", "postgres://secret", 1);
+    (void)setenv("PGFLOW_DATABASE", "postgres://secret", 1);
     faults = start_with("faults");
     harness_run(&h, &task, faults, "self", "{}");
 
@@ -506,10 +506,10 @@ Test(host, killed_host_takes_its_runners_along)
     cr_assert_eq(read(report[0], &runner, sizeof runner), (ssize_t)sizeof runner);
     end.fd = pidfd_open(runner, 0);
     cr_assert_geq(end.fd, 0);
-    kill(host, SIGKILL);
+    (void)kill(host, SIGKILL);
 
     cr_assert_eq(poll(&end, 1, 10000), 1, "the runner lives on");
-    waitpid(host, NULL, 0);
+    (void)waitpid(host, NULL, 0);
 }
 
 Test(pool, handler_user_is_who_runs_the_handler)

@@ -46,7 +46,7 @@ static void kill_second(uv_check_t *check)
     siginfo_t info;
     if (children->exited == 0)
         return;
-    uv_process_kill(&children->second, SIGKILL);
+    (void)uv_process_kill(&children->second, SIGKILL);
     waitid(P_PID, (id_t)uv_process_get_pid(&children->second), &info, WEXITED | WNOWAIT);
     uv_close((uv_handle_t *)check, NULL);
 }
@@ -64,11 +64,11 @@ Test(reaper, leaves_a_child_of_libuv_that_dies_between_two_looks, .timeout = 60)
     children.check.data = &children;
     uv_check_start(&children.check, kill_second);
 
-    uv_process_kill(&children.first, SIGKILL);
+    (void)uv_process_kill(&children.first, SIGKILL);
     while (children.exited < 2)
-        uv_run(&children.loop, UV_RUN_ONCE);
+        (void)uv_run(&children.loop, UV_RUN_ONCE);
 
     reaper_close(children.reaper, NULL, NULL);
-    uv_run(&children.loop, UV_RUN_DEFAULT);
+    (void)uv_run(&children.loop, UV_RUN_DEFAULT);
     cr_assert_eq(uv_loop_close(&children.loop), 0);
 }

@@ -23,9 +23,9 @@ static void open_module(struct harness *h, const char *path, const char *name)
 
 static void kill_runner(struct harness *h, const struct record *record)
 {
-    kill(record->pid, SIGKILL);
+    (void)kill(record->pid, SIGKILL);
     while (pool_module_exits(h->modules[0], POOL_EXIT_SIGNAL) == 0)
-        uv_run(&h->loop, UV_RUN_ONCE);
+        (void)uv_run(&h->loop, UV_RUN_ONCE);
 }
 
 Test(running_module, goes_on_for_new_runners_when_every_folder_was_emptied)

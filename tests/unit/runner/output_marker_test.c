@@ -58,7 +58,7 @@ static char state_of(pid_t pid)
     cr_assert_not_null(fgets(line, sizeof line, file));
     (void)fclose(file);
     behind_name = strrchr(line, ')');
-    return behind_name ? behind_name[2] : '?';
+    return behind_name != NULL ? behind_name[2] : '?';
 }
 
 /* As the host reads: counted, odd while it is at it. */

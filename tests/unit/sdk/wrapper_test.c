@@ -97,7 +97,7 @@ Test(wrapper, stops_when_it_is_cancelled)
 
 Test(wrapper, says_why_its_state_cannot_be_made)
 {
-    setenv("MOODY", "1", 1);
+    (void)setenv("MOODY", "1", 1);
 
     pgf_test *moody = pgf_test_open(WRAPPED);
 

@@ -18,7 +18,7 @@ Test(sql_schema, has_numbers_that_fit_each_other)
 static void expect_bytes_of_file(const struct sql_text *text)
 {
     char path[1024];
-    (void)snprintf(path, sizeof(path), "%s/%s", SQL_FOLDER, text->name);
+    (void)snprintf(path, sizeof path, "%s/%s", SQL_FOLDER, text->name);
     FILE *file = fopen(path, "rb");
     cr_assert_not_null(file, "cannot open %s", path);
     char *bytes = malloc(text->size + 1);
@@ -44,7 +44,7 @@ Test(sql_schema, lists_its_files_with_their_lengths)
 {
     const struct sql_text *lists[] = {sql_schema.expand, sql_schema.contract, sql_schema.in_use,
                                       sql_schema.down};
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         for (const struct sql_text *file = lists[i]; file->name; file++)
             cr_expect_eq(strlen(file->text), file->size, "%s", file->name);
     }

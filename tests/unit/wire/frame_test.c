@@ -205,7 +205,7 @@ Test(frame, larger_than_the_buffer_is_received_whole_and_memory_given_back)
     child = fork();
     if (child == 0)
         _exit(frame_send(ends[1], iov, 3) == 0 ? 0 : 1);
-    close(ends[1]);
+    (void)close(ends[1]);
     while (frame_reader_next(&reader, &frame, &error) == FRAME_NEXT_NONE)
         cr_assert_gt(frame_reader_fill(&reader, ends[0]), 0);
 
@@ -213,7 +213,7 @@ Test(frame, larger_than_the_buffer_is_received_whole_and_memory_given_back)
     cr_assert_eq(memcmp(output, text, SIZE), 0);
     cr_assert_eq(frame_reader_fill(&reader, ends[0]), 0);
     cr_assert_leq(reader.capacity, 1024 * 1024);
-    close(ends[0]);
+    (void)close(ends[0]);
     free(text);
 }
 
@@ -224,10 +224,10 @@ Test(frame, sent_to_nobody_is_an_error_and_no_signal)
     int ends[2];
 
     cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    close(ends[0]);
+    (void)close(ends[0]);
 
     cr_assert_eq(frame_send(ends[1], &iov, 1), -EPIPE);
-    close(ends[1]);
+    (void)close(ends[1]);
 }
 
 Test(frame, is_found_across_buffer_and_what_follows)
