@@ -187,7 +187,7 @@ Test(frame, every_short_body_is_broken)
     }
 }
 
-Test(frame, larger_than_the_buffer_is_received_whole_and_memory_given_back)
+Test(frame, larger_than_the_buffer_is_received_whole_and_memory_freed)
 {
     enum { SIZE = 4 * 1024 * 1024 };
     char *text = malloc(SIZE);
