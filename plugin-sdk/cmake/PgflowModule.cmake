@@ -36,4 +36,7 @@ function(pgflow_add_module name)
   target_link_options(${name} PRIVATE
     "LINKER:--version-script=${map}" LINKER:-Bsymbolic LINKER:--exclude-libs,ALL
     LINKER:-z,defs LINKER:-z,now LINKER:-z,relro LINKER:--build-id=sha1)
+  # A host takes no file that a group can write, whatever the umask of who built it.
+  add_custom_command(TARGET ${name} POST_BUILD VERBATIM
+    COMMAND chmod go-w "$<TARGET_FILE:${name}>" "$<TARGET_FILE_DIR:${name}>")
 endfunction()

@@ -25,6 +25,7 @@ def run(command, folder, **environment):
         text=True,
         timeout=4 * PATIENCE,
         check=False,
+        umask=0o002,  # the default where each user has a group of their own
     )
     assert result.returncode == 0, f"{command}:\n{result.stdout}"
     return result.stdout

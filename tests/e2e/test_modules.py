@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import subprocess
 import pytest
 
 from lib.compiled import build
-from lib.paths import HOST, PATIENCE, SANITIZED, VALGRIND, module
+from lib.paths import HOST, PATIENCE, SANITIZED, SOURCE, VALGRIND, module
 from lib.programs import environment, run_ctl, run_host, wait_gone
 
 BAD_MODULES = {
@@ -290,3 +291,17 @@ def test_module_built_for_musl_is_refused_with_the_remedy(tmp_path, library):
 
     assert said.returncode == 78, said
     assert f"needs '{library}': it was built for musl" in said.stderr and "build it on a system with glibc" in said.stderr, said
+
+
+def test_what_0_1_left_in_the_module_dir_goes_by_the_command_of_the_page(tmp_path):
+    page = (SOURCE / "docs" / "operations" / "updating.md").read_text()
+    command = re.search(r"`(find DIR [^`]*)`", page).group(1)
+    of_0_1, of_this, other = tmp_path / ("a" * 64), tmp_path / ("b" * 64), tmp_path / "mine"
+    for folder in (of_0_1, of_this, other):
+        folder.mkdir()
+    (of_0_1 / "flow.so").write_text("")
+    (of_this / ".pgflow-copy").write_text("")
+
+    subprocess.run(["sh", "-ec", command.replace("DIR", str(tmp_path), 1)], check=True)
+
+    assert sorted(tmp_path.iterdir()) == [of_this, other]
