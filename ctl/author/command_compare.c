@@ -139,7 +139,7 @@ static bool print_json(enum verdict verdict, const struct module_text *old,
     buf_puts(&out, "}\n");
     bool ok = buf_ok(&out) || error_out_of_memory(error);
     if (ok)
-        fputs(out.data, stdout);
+        (void)fputs(out.data, stdout);
     buf_free(&out);
     return ok;
 }
