@@ -1,5 +1,6 @@
 """A proxy that kills the program that speaks through it, at its n-th statement."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -64,7 +65,8 @@ class Killer:
         except OSError:
             pass
         # Not merely closed: the thread of the answers is reading from it.
-        server.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):  # that thread has closed it already
+            server.shutdown(socket.SHUT_WR)
 
     @staticmethod
     def _pass_startup(client, server):
@@ -81,11 +83,12 @@ class Killer:
 
     def _kill(self, pid, server, message):
         self.reached = True
+        # First of all: of what follows the program must hear nothing, for it did not ask for it.
+        os.kill(pid, signal.SIGKILL)
         if not self._before:
             # Whole: parsed, run and committed, unless the server notices first that nobody listens.
             server.sendall(message + b"B" + struct.pack("!i", 12) + b"\0\0" + bytes(6) + b"E" + struct.pack("!i", 9) + bytes(5)
                            + b"S" + struct.pack("!i", 4))
-        os.kill(pid, signal.SIGKILL)
 
     def close(self):
         self._listener.close()
