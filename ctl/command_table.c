@@ -68,8 +68,10 @@ const struct command command_table[] = {
             "the module's own constructors, in a throw-away process.\n",
         .least = 1,
         .most = 1,
-        .examples = "pgflowctl lint ./audit_v2.so\n",
+        .examples = "pgflowctl lint ./audit_v2.so\n"
+                    "pgflowctl lint build/audit_v2.so --against released/audit_v2.so\n",
         .run = command_lint,
+        .options = {{"against", "OLD.so", "compare with the released build, as compare does"}},
     },
     {
         .name = "compare",

@@ -3,8 +3,8 @@
  * two files alone.
  */
 #include "ctl/author/flow_difference.h"
+#include "ctl/author/flow_module.h"
 #include "ctl/command.h"
-#include "ctl/module_descriptor.h"
 #include "ctl/plain.h"
 
 #include "base/buf.h"
@@ -23,12 +23,6 @@ static const char *const verdict_words[] = {
     [NEW_VERSION] = "new_version",
 };
 
-struct module_text {
-    char *descriptor;
-    struct json_view view;
-    char flow[LIMIT_SLUG + 1], alias[LIMIT_SLUG + 1];
-};
-
 struct lines {
     struct buf text[FLOW_LINE_KINDS]; /* lines, each ends with a NUL */
     size_t count[FLOW_LINE_KINDS];
@@ -41,28 +35,7 @@ static void keep_line(void *ctx, enum flow_line_kind kind, const char *text)
     lines->count[kind]++;
 }
 
-/* Slugs and aliases are plain: the registry has checked the descriptor. */
-static void copy_slug(char *out, struct json_view module, const char *name)
-{
-    struct json_view value;
-    out[0] = '\0';
-    if (json_view_member(module, name, &value) && value.size >= 2 && value.size - 2 <= LIMIT_SLUG)
-        (void)snprintf(out, LIMIT_SLUG + 1, "%.*s", (int)value.size - 2, value.text + 1);
-}
-
-static bool module_read(struct module_text *module, const char *path, struct error *error)
-{
-    module->descriptor = module_descriptor_read(path, error);
-    if (module->descriptor == NULL)
-        return false;
-    if (!json_view_open(&module->view, module->descriptor, strlen(module->descriptor), error))
-        return error_wrap(error, "%s", path);
-    copy_slug(module->flow, module->view, "flowSlug");
-    copy_slug(module->alias, module->view, "alias");
-    return true;
-}
-
-static enum verdict judge(const struct module_text *old, const struct module_text *new,
+static enum verdict judge(const struct flow_module *old, const struct flow_module *new,
                           const struct lines *lines)
 {
     if (strcmp(old->flow, new->flow) != 0)
@@ -85,8 +58,8 @@ static void print_lines(const struct lines *lines, enum flow_line_kind kind, con
     }
 }
 
-static void print_text(enum verdict verdict, const struct module_text *old,
-                       const struct module_text *new, const struct lines *lines)
+static void print_text(enum verdict verdict, const struct flow_module *old,
+                       const struct flow_module *new, const struct lines *lines)
 {
     switch (verdict) {
     case SAME_SLUG_IS_SAFE:
@@ -123,8 +96,8 @@ static void put_list(struct buf *out, const char *name, const struct lines *line
     buf_putc(out, ']');
 }
 
-static bool print_json(enum verdict verdict, const struct module_text *old,
-                       const struct module_text *new, const struct lines *lines,
+static bool print_json(enum verdict verdict, const struct flow_module *old,
+                       const struct flow_module *new, const struct lines *lines,
                        struct error *error)
 {
     struct buf out;
@@ -158,17 +131,12 @@ static int exit_of(enum verdict verdict)
     return DONE;
 }
 
-static int compare(const struct module_text *old, const struct module_text *new,
+static int compare(const struct flow_module *old, const struct flow_module *new,
                    struct lines *lines, bool json, struct error *error)
 {
     bool ok = true;
-    if (strcmp(old->flow, new->flow) != 0 && strcmp(old->alias, new->alias) != 0) {
-        (void)error_set(error, ERROR_USAGE,
-                        "%s (alias %s) and %s (alias %s) are no versions of one flow: give two "
-                        "modules of one slug or alias",
-                        old->flow, old->alias, new->flow, new->alias);
+    if (!flow_module_check_related(old, new, error))
         return FAILED;
-    }
     if (!flow_compare(old->view, new->view, keep_line, lines, error))
         return FAILED;
     for (size_t kind = 0; kind < FLOW_LINE_KINDS; kind++)
@@ -185,17 +153,17 @@ static int compare(const struct module_text *old, const struct module_text *new,
 
 int command_compare(struct invocation *invocation, struct error *error)
 {
-    struct module_text old = {NULL}, new = {NULL};
+    struct flow_module old = {NULL}, new = {NULL};
     struct lines lines = {.count = {0}};
     int status = FAILED;
     for (size_t kind = 0; kind < FLOW_LINE_KINDS; kind++)
         buf_init(&lines.text[kind], LIMIT_DESCRIPTOR_JSON);
-    if (module_read(&old, invocation->arguments[0], error) &&
-        module_read(&new, invocation->arguments[1], error))
+    if (flow_module_read(&old, invocation->arguments[0], error) &&
+        flow_module_read(&new, invocation->arguments[1], error))
         status = compare(&old, &new, &lines, invocation->json, error);
     for (size_t kind = 0; kind < FLOW_LINE_KINDS; kind++)
         buf_free(&lines.text[kind]);
-    free(old.descriptor);
-    free(new.descriptor);
+    flow_module_free(&old);
+    flow_module_free(&new);
     return status;
 }

@@ -2,6 +2,8 @@
  * pgflowctl lint FILE.so: what will trouble a module though it loads, each with
  * its remedy; and whether a host would take it at all.
  */
+#include "ctl/author/flow_difference.h"
+#include "ctl/author/flow_module.h"
 #include "ctl/author/lint.h"
 #include "ctl/command.h"
 #include "ctl/module_descriptor.h"
@@ -44,6 +46,29 @@ static bool look(struct lint *lint, const char *path, struct error *error)
               look_at_start(lint, &bytes, path, error);
     module_bytes_close(&bytes);
     return ok || error_wrap(error, "%s", path);
+}
+
+static void find_difference(void *ctx, enum flow_line_kind kind, const char *text)
+{
+    if (kind == FLOW_DIFFERS)
+        lint_add(ctx, "slug", "take a new slug; a compiled flow never changes", "%s", text);
+    else if (kind == FLOW_WITHOUT_CONTRACT)
+        lint_add(ctx, "contract", "state one, or nothing says whether the two builds agree",
+                 "%s has no contract", text);
+}
+
+/* As `pgflowctl compare`; another slug of the alias has nothing to keep. */
+static bool look_against(struct lint *lint, const char *old_path, const char *path,
+                         struct error *error)
+{
+    struct flow_module old = {NULL}, new = {NULL};
+    bool ok = flow_module_read(&old, old_path, error) && flow_module_read(&new, path, error) &&
+              flow_module_check_related(&old, &new, error);
+    if (ok && strcmp(old.flow, new.flow) == 0)
+        ok = flow_compare(old.view, new.view, find_difference, lint, error);
+    flow_module_free(&old);
+    flow_module_free(&new);
+    return ok;
 }
 
 static void print_text(const struct lint *lint, const char *path)
@@ -90,7 +115,9 @@ int command_lint(struct invocation *invocation, struct error *error)
     struct lint lint;
     int status = FAILED;
     lint_init(&lint);
+    const char *old_path = invocation_value(invocation, "against");
     if (look(&lint, invocation->arguments[0], error) &&
+        (old_path == NULL || look_against(&lint, old_path, invocation->arguments[0], error)) &&
         (buf_ok(&lint.texts) || error_out_of_memory(error))) {
         bool printed = true;
         if (invocation->json)
