@@ -23,20 +23,13 @@ static void tell(struct comparison *comparison, enum flow_line_kind kind)
     buf_clear(&comparison->text);
 }
 
-/* A string without its quotes, anything else as it is written; null and a missing one as "none". */
+/* As the document has it, cut; null and a missing one as "none". */
 static void put_value(struct buf *out, const struct json_view *value)
 {
-    size_t size;
-
-    if (value == NULL || value->text[0] == 'n') {
+    if (value == NULL || value->text[0] == 'n')
         buf_puts(out, "none");
-        return;
-    }
-    bool is_string = value->text[0] == '"';
-    size = is_string ? value->size - 2 : value->size;
-    if (size > SHOWN_OF_VALUE)
-        size = SHOWN_OF_VALUE;
-    buf_put(out, value->text + is_string, size);
+    else
+        buf_put(out, value->text, value->size < SHOWN_OF_VALUE ? value->size : SHOWN_OF_VALUE);
 }
 
 static bool is_equal(struct comparison *comparison, const struct json_view *one,
@@ -213,7 +206,7 @@ static void compare_step(struct comparison *comparison, const char *step, struct
 static void tell_of_step(struct comparison *comparison, struct json_view slug, const char *what)
 {
     buf_puts(&comparison->text, "step ");
-    put_value(&comparison->text, &slug);
+    buf_put(&comparison->text, slug.text + 1, slug.size - 2);
     buf_puts(&comparison->text, what);
     tell(comparison, FLOW_DIFFERS);
 }

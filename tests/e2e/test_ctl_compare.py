@@ -25,21 +25,21 @@ PGF_EXPORT const pgf_module pgflow_module_v1 = {PGF_MODULE_HEADER, .flow_slug = 
 """
 # What is changed, and into what; whether the slug may stay; a word of the answer.
 CHANGES = [
-    ("a to c", "a to e", 1, 'contract of step second: a to c -> a to e'),
+    ("a to c", "a to e", 1, 'contract of step second: "a to c" -> "a to e"'),
     ("\"first\", \"second\", NULL", "\"second\", \"first\", NULL", 0, "the same slug is safe"),
     ("\"first\", \"second\", NULL", "\"second\", NULL", 1, "dependencies of step third"),
     ("1.0, 2", "1, 2.00", 0, "the same slug is safe"),
     ("9007199254740993", "9007199254740992", 1, "requiredInputPattern of step second"),
     ("9007199254740993", "9.007199254740993e15", 0, "the same slug is safe"),
-    ('.when_exhausted = "skip"', '.when_exhausted = "fail"', 1, "whenExhausted of step third: skip -> fail"),
+    ('.when_exhausted = "skip"', '.when_exhausted = "fail"', 1, 'whenExhausted of step third: "skip" -> "fail"'),
     ('.when_exhausted = "skip"', ".options = &options", 1, "whenExhausted of step third"),
     ("PGF_INT(4)", "PGF_INT(5)", 0, "maxAttempts of step first: 4 -> 5"),
     ('{.slug = "third",', '{.slug = "last",', 1, "step third is lost"),
     ('{.slug = "first", .run = run, .contract = "a to b", .options', '{.slug = "first", .run = run, .kind = PGF_STEP_MAP, .contract = "a to b", .options', 1,
-     "type of step first: single -> map"),
-    ('.alias = "flow"', '.alias = "other"', 1, "alias of the flow: flow -> other"),
+     'type of step first: "single" -> "map"'),
+    ('.alias = "flow"', '.alias = "other"', 1, 'alias of the flow: "flow" -> "other"'),
     ('.alias = "flow"', '.alias = "flow", .queue_mode = PGF_QUEUE_STEP', 1, "route of step first"),
-    ('.contract = "a to c"', ".contract = NULL", 1, "contract of step second: a to c -> none"),
+    ('.contract = "a to c"', ".contract = NULL", 1, 'contract of step second: "a to c" -> none'),
 ]
 
 
@@ -80,7 +80,7 @@ def test_another_slug_of_the_same_alias_runs_beside_the_old_one(tmp_path):
     said = run_ctl("compare", old, new)
 
     assert said.returncode == 0 and "versions of flow that run side by side" in said.stdout, said
-    assert "contract of step second: a to c -> a to e" in said.stdout
+    assert 'contract of step second: "a to c" -> "a to e"' in said.stdout
 
 
 def test_modules_of_different_flows_are_refused(tmp_path):
@@ -101,7 +101,7 @@ def test_lint_against_a_released_build_finds_the_same(tmp_path):
     beside = run_ctl("lint", next_version, "--against", old)
 
     assert [(one["check"], one["text"]) for one in found if one["check"] == "slug"] == [
-        ("slug", "contract of step second: a to c -> a to e")]
+        ("slug", 'contract of step second: "a to c" -> "a to e"')]
     if not SANITIZED:  # a sanitizer adds names of its own, which lint finds
         assert (same.returncode, beside.returncode) == (0, 0), (same.stdout, beside.stdout)
 

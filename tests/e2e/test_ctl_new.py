@@ -82,6 +82,29 @@ def test_new_flow_is_a_module_that_nothing_can_be_said_against(made, prefix):
     assert made.stat().st_size < 1 << 20  # every host keeps a copy; a static standard library's debug information is 12 MB
 
 
+def test_ci_job_stops_a_build_that_would_break_open_runs(made, prefix):
+    """The job of the template, on the very build; with a released module of another contract; with the same one."""
+    folder = made.parent.parent
+    job = {"PATH": f"{prefix / 'bin'}:{os.environ['PATH']}"}
+    options = [f"-DCMAKE_PREFIX_PATH={prefix}"]
+    if folder.name.endswith("rust"):
+        options, job = [], {**job, "RUSTC": "/usr/bin/rustc", "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
+    (folder / "released").mkdir()
+    shutil.copy(made, folder / "released" / made.name)
+    source = next(path for path in folder.rglob("sample_*") if path.suffix in (".c", ".cpp", ".rs"))
+    text = source.read_text()
+
+    run(["sh", "ci.sh", *options], folder, **job)
+    source.write_text(text.replace("n -> n * n", "n -> n * n, as text"))
+    refused = subprocess.run(["sh", "ci.sh", *options], cwd=folder, env={**os.environ, **job}, text=True, capture_output=True, check=False)
+    source.write_text(text)
+    run(["sh", "ci.sh", *options], folder, **job)
+
+    assert refused.returncode != 0, refused.stdout
+    assert 'contract of step square: "n -> n * n" -> "n -> n * n, as text"' in refused.stdout, refused.stdout
+    shutil.rmtree(folder / "released")
+
+
 def test_new_flow_runs(made, database, hosts):
     hosts.start(plugins=[made])
 

@@ -93,10 +93,11 @@ constexpr auto add_up = [](pgf::call &call, pgf::input<squares> input) {
 constexpr const char *const after_count_up[] = {"count_up", nullptr};
 constexpr const char *const after_square[] = {"square", nullptr};
 
+/* A contract says what goes in and out. Another meaning is another text, and another slug. */
 constexpr pgf_step steps[] = {
-    pgf::step("count_up", pgf::handler<count_up>),
-    pgf::step("square", pgf::handler<square>).map().after(after_count_up),
-    pgf::step("add_up", pgf::handler<add_up>).after(after_square),
+    pgf::step("count_up", pgf::handler<count_up>).contract("n -> [1..n]"),
+    pgf::step("square", pgf::handler<square>).map().after(after_count_up).contract("n -> n * n"),
+    pgf::step("add_up", pgf::handler<add_up>).after(after_square).contract("[n] -> sum"),
 };
 
 } // namespace

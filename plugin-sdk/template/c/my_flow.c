@@ -80,10 +80,15 @@ static int32_t init(const pgf_host *host, void **state)
 static const char *const after_count_up[] = {"count_up", NULL};
 static const char *const after_square[] = {"square", NULL};
 
+/* A contract says what goes in and out. Another meaning is another text, and another slug. */
 static const pgf_step steps[] = {
-    {.slug = "count_up", .run = count_up},
-    {.slug = "square", .kind = PGF_STEP_MAP, .deps = after_count_up, .run = square},
-    {.slug = "add_up", .deps = after_square, .run = add_up},
+    {.slug = "count_up", .run = count_up, .contract = "n -> [1..n]"},
+    {.slug = "square",
+     .kind = PGF_STEP_MAP,
+     .deps = after_count_up,
+     .run = square,
+     .contract = "n -> n * n"},
+    {.slug = "add_up", .deps = after_square, .run = add_up, .contract = "[n] -> sum"},
 };
 
 PGF_EXPORT const pgf_module pgflow_module_v1 = {

@@ -65,9 +65,10 @@ static AFTER_COUNT_UP: Names<1> = Names::of([text!("count_up")]);
 static AFTER_SQUARE: Names<1> = Names::of([text!("square")]);
 
 static STEPS: [Step; 3] = [
-    Step::new(text!("count_up"), handler!(count_up)),
-    Step::new(text!("square"), handler!(square)).map().after(&AFTER_COUNT_UP),
-    Step::new(text!("add_up"), handler!(add_up)).after(&AFTER_SQUARE),
+    // A contract says what goes in and out. Another meaning is another text, and another slug.
+    Step::new(text!("count_up"), handler!(count_up)).contract(text!("n -> [1..n]")),
+    Step::new(text!("square"), handler!(square)).map().after(&AFTER_COUNT_UP).contract(text!("n -> n * n")),
+    Step::new(text!("add_up"), handler!(add_up)).after(&AFTER_SQUARE).contract(text!("[n] -> sum")),
 ];
 
 #[no_mangle]
