@@ -153,7 +153,7 @@ static int compare(const struct flow_module *old, const struct flow_module *new,
 
 int command_compare(struct invocation *invocation, struct error *error)
 {
-    struct flow_module old = {NULL}, new = {NULL};
+    struct flow_module old = {.descriptor = NULL}, new = {.descriptor = NULL};
     struct lines lines = {.count = {0}};
     int status = FAILED;
     for (size_t kind = 0; kind < FLOW_LINE_KINDS; kind++)

@@ -61,7 +61,7 @@ static void find_difference(void *ctx, enum flow_line_kind kind, const char *tex
 static bool look_against(struct lint *lint, const char *old_path, const char *path,
                          struct error *error)
 {
-    struct flow_module old = {NULL}, new = {NULL};
+    struct flow_module old = {.descriptor = NULL}, new = {.descriptor = NULL};
     bool ok = flow_module_read(&old, old_path, error) && flow_module_read(&new, path, error) &&
               flow_module_check_related(&old, &new, error);
     if (ok && strcmp(old.flow, new.flow) == 0)
