@@ -1,7 +1,8 @@
 /*
  * struct worker and what its files offer to each other; nobody outside host/worker includes this.
  * A file calls downwards only (docs/internals/worker.md has the layers; the test docs.cycles holds
- * that no two files call each other around). What lies above learns of an event by the pump: the file below notes it and wakes.
+ * that no two files call each other around). What lies above learns of an event by the pump: the
+ * file below notes it and wakes.
  *
  * Data flow: events of the loop (answers, runners, timers, signals) change the parts and call
  * worker_wake. The pump then runs once, before the loop sleeps again, whatever number of events
