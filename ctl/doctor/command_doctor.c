@@ -58,27 +58,20 @@ static void run_check(struct doctor *doctor, const struct doctor_check *check, c
     db_rows_destroy(rows);
 }
 
-/* The text without the remedy at its end, which a finding shows on a line of its own. */
-static void cut_remedy(char *text, const char *remedy)
-{
-    size_t size = strlen(text), tail = strlen("; ") + strlen(remedy);
-    if (size > tail && strcmp(text + size - strlen(remedy), remedy) == 0)
-        text[size - tail] = '\0';
-}
-
+/* The remedy at the end of the error goes on a line of its own. */
 static void report_unreachable(struct doctor *doctor, const struct error *why)
 {
     struct error finding = *why;
-    const char *remedy = why->code == ERROR_UNAVAILABLE
-                             ? "start PostgreSQL, or name another one: --database, "
-                               "PGFLOW_DATABASE, DATABASE_URL or PG*"
-                             : "name a database that takes this user: --database, PGFLOW_DATABASE, "
-                               "DATABASE_URL or PG*";
-    const char *known = connection_remedy(why->text);
-    if (known != NULL)
-        cut_remedy(finding.text, known);
-    doctor_report(doctor, "connection", DOCTOR_PROBLEM, finding.text,
-                  known != NULL ? known : remedy);
+    const char *remedy = connection_remedy_at_end(why->text);
+    if (remedy != NULL)
+        finding.text[strlen(finding.text) - strlen(remedy) - strlen("; ")] = '\0';
+    else if (why->code == ERROR_UNAVAILABLE)
+        remedy = "start PostgreSQL, or name another one: --database, PGFLOW_DATABASE, DATABASE_URL "
+                 "or PG*";
+    else
+        remedy = "name a database that takes this user: --database, PGFLOW_DATABASE, DATABASE_URL "
+                 "or PG*";
+    doctor_report(doctor, "connection", DOCTOR_PROBLEM, finding.text, remedy);
 }
 
 static void report_connection(struct doctor *doctor)

@@ -271,12 +271,11 @@ void pool_note_stop(struct pool *pool)
 
 static void kill_runners_of(struct pool_module *module)
 {
+    struct runner *runner;
+
     for (int state = RUNNER_STARTING; state <= RUNNER_STOPPING; state++)
-        while (TAILQ_FIRST(&module->runners[state].runners) != NULL)
-            runner_kill(TAILQ_FIRST(&module->runners[state].runners),
-                        state == RUNNER_STOPPING
-                            ? TAILQ_FIRST(&module->runners[state].runners)->cause
-                            : POOL_EXIT_KILLED);
+        while ((runner = TAILQ_FIRST(&module->runners[state].runners)) != NULL)
+            runner_kill(runner, state == RUNNER_STOPPING ? runner->cause : POOL_EXIT_KILLED);
 }
 
 void pool_kill_all(struct pool *pool)
@@ -367,23 +366,24 @@ void pool_continue_close(struct pool *pool)
 
 void pool_close(struct pool *pool, void (*on_closed)(void *context))
 {
+    struct runner *runner;
+
     pool_note_stop(pool);
     pool->closing = true;
     pool->killing = true;
     pool->on_closed = on_closed;
     for (uint32_t i = 0; i < pool->module_count; i++)
-        while (TAILQ_FIRST(&pool->modules[i]->runners[RUNNER_IDLE].runners) != NULL)
-            runner_stop(TAILQ_FIRST(&pool->modules[i]->runners[RUNNER_IDLE].runners),
-                        POOL_EXIT_STOPPED);
+        while ((runner = TAILQ_FIRST(&pool->modules[i]->runners[RUNNER_IDLE].runners)) != NULL)
+            runner_stop(runner, POOL_EXIT_STOPPED);
     for (uint32_t i = 0; i < pool->module_count; i++) {
         struct pool_module *module = pool->modules[i];
 
         (void)uv_timer_stop(&module->retry);
         module_return_queue(module);
-        while (TAILQ_FIRST(&module->runners[RUNNER_STARTING].runners) != NULL)
-            runner_kill(TAILQ_FIRST(&module->runners[RUNNER_STARTING].runners), POOL_EXIT_KILLED);
-        while (TAILQ_FIRST(&module->runners[RUNNER_BUSY].runners) != NULL)
-            runner_kill(TAILQ_FIRST(&module->runners[RUNNER_BUSY].runners), POOL_EXIT_KILLED);
+        while ((runner = TAILQ_FIRST(&module->runners[RUNNER_STARTING].runners)) != NULL)
+            runner_kill(runner, POOL_EXIT_KILLED);
+        while ((runner = TAILQ_FIRST(&module->runners[RUNNER_BUSY].runners)) != NULL)
+            runner_kill(runner, POOL_EXIT_KILLED);
     }
     pool_defer(pool);
 }

@@ -134,9 +134,10 @@ static void offer_next(struct worker *worker)
         return;
     }
     activation->module = 0;
-    if (activation->done != NULL)
-        activation->done(worker);
+    void (*done)(struct worker *) = activation->done;
     activation->done = NULL;
+    if (done != NULL)
+        done(worker);
 }
 
 void activation_offer_all(struct worker *worker, void (*done)(struct worker *worker))

@@ -24,16 +24,10 @@
 #define DEREGISTER_NS (2 * NS_PER_S)
 #define HURRY_NS (2 * NS_PER_S)
 
-static void on_timer(uv_timer_t *timer)
-{
-    worker_wake(timer->data);
-}
-
 static void set_deadline(struct worker *worker, uint64_t deadline_ns)
 {
     worker->drain.deadline_ns = deadline_ns;
-    (void)uv_timer_start(&worker->drain_timer, on_timer, clock_ms_until(deadline_ns, uv_hrtime()),
-                         0);
+    worker_wake_at(worker, &worker->drain_timer, deadline_ns);
 }
 
 static bool is_overdue(const struct drain *drain)
@@ -174,6 +168,8 @@ void drain_run(struct worker *worker)
 
     if (worker->life.state != WORKER_DRAINING)
         return;
+    if (drain->deadline_ns != 0 && !is_overdue(drain))
+        set_deadline(worker, drain->deadline_ns); /* the timer may have rung before its time */
     switch (drain->stage) {
     case DRAIN_FINISH:
         if (task_count_in_pool(&worker->tasks) > 0 && !drain->hurried && is_overdue(drain)) {

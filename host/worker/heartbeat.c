@@ -64,6 +64,7 @@ static void on_heartbeat(void *ctx, const struct db_status *status,
     cancel_ended_runs(worker, &answer->ended_runs);
     worker->heartbeat.news.is_deprecated = answer->is_deprecated;
     worker->heartbeat.news.must_stop = answer->must_stop && !worker->identity.standby;
+    worker->heartbeat.news.version = worker->identity.version;
     worker->heartbeat.news.answered = true;
     if (again)
         heartbeat_now(worker);
@@ -143,6 +144,8 @@ struct heartbeat_news heartbeat_take_news(struct worker *worker)
     struct heartbeat_news news = worker->heartbeat.news;
 
     worker->heartbeat.news = (struct heartbeat_news){.answered = false};
+    /* Of a row that was replaced between the answer and the pump it tells nothing any more. */
+    news.answered = news.answered && news.version == worker->identity.version;
     return news;
 }
 

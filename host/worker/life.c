@@ -22,10 +22,10 @@ void life_run(struct worker *worker)
     const struct heartbeat_news news = heartbeat_take_news(worker);
     const char *end_of_standby = standby_take_end(worker);
 
+    if (end_of_standby != NULL)
+        startup_run_again(worker, end_of_standby);
     if (news.ticked && worker->life.state == WORKER_STANDBY)
         standby_tick(worker);
     if (news.answered)
         act_on_answer(worker, &news);
-    if (end_of_standby != NULL && worker->life.state == WORKER_STANDBY)
-        startup_run_again(worker, end_of_standby);
 }

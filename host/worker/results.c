@@ -259,16 +259,6 @@ static void send_releases(struct worker *worker)
     db_release_tasks(worker->db, worker->identity.id, items, batch->count, 0, on_released, worker);
 }
 
-static void on_timer(uv_timer_t *timer)
-{
-    worker_wake(timer->data);
-}
-
-static void wake_at(struct worker *worker, uint64_t at_ns)
-{
-    (void)uv_timer_start(&worker->results.timer, on_timer, clock_ms_until(at_ns, uv_hrtime()), 0);
-}
-
 void results_flush(struct worker *worker)
 {
     if (!worker->up || worker->tasks.count[STAGE_DONE] == 0)
@@ -277,5 +267,5 @@ void results_flush(struct worker *worker)
     send_releases(worker);
     uint64_t next_ns = worker->tasks.isolated > 0 ? result_batch_next_ns(worker) : 0;
     if (next_ns != 0)
-        wake_at(worker, next_ns);
+        worker_wake_at(worker, &worker->results.timer, next_ns);
 }

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "log/log.h"
 
 /* An idle handle keeps the loop from sleeping until the pump has run. */
@@ -15,6 +16,18 @@ void worker_wake(struct worker *worker)
 {
     if (worker->life.state != WORKER_STOPPED)
         uv_idle_start(&worker->pump, worker->run_pump);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    worker_wake(timer->data);
+}
+
+/* libuv counts from the time at which its turn began, in whole milliseconds. */
+void worker_wake_at(struct worker *worker, uv_timer_t *timer, uint64_t at_ns)
+{
+    uv_update_time(&worker->loop);
+    (void)uv_timer_start(timer, on_timer, clock_ms_until(at_ns, uv_hrtime()), 0);
 }
 
 void stop_recall_waiting(struct worker *worker)

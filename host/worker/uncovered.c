@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "log/log.h"
 #include "worker/startup_report.h"
 
@@ -60,9 +61,9 @@ static void pause_and_ask(struct worker *worker)
 {
     struct uncovered *uncovered = &worker->uncovered;
 
-    (void)uv_timer_start(&uncovered->timer, ask, uncovered->pause_ms, 0);
-    uncovered->pause_ms = uncovered->pause_ms * 2 < LONGEST_PAUSE_MS ? uncovered->pause_ms * 2
-                                                                     : (uint64_t)LONGEST_PAUSE_MS;
+    (void)uv_timer_start(&uncovered->timer, ask,
+                         clock_backoff_ms(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, uncovered->questions++),
+                         0);
 }
 
 static void on_asked(void *ctx, const struct db_status *status, const struct db_coverage *missing)
@@ -85,7 +86,7 @@ static void stand_by(struct worker *worker)
 
     log_warn("uncovered", uncovered->text, LOG_QUEUE(worker->queue),
              LOG_FIELD_TEXT("function", worker->function));
-    uncovered->pause_ms = FIRST_PAUSE_MS;
+    uncovered->questions = 0;
     tell_systemd(worker);
     standby_for_gap(worker);
     pause_and_ask(worker);

@@ -91,7 +91,7 @@ struct standby {
 
 /* The queue needs steps that no given module has: uncovered.c. */
 struct uncovered {
-    uint64_t pause_ms;
+    uint32_t questions; /* since it began to wait */
     uv_timer_t timer;
     char text[LIMIT_ERROR_TEXT]; /* what is missing */
 };
@@ -143,6 +143,7 @@ struct reclaim {
 struct heartbeat_news {
     bool ticked;                   /* 5 s are over */
     bool answered;                 /* with what follows */
+    uint32_t version;              /* identity.version then */
     bool is_deprecated, must_stop; /* must_stop: never of a row that stands by */
 };
 
@@ -232,6 +233,8 @@ struct worker {
 
 /* stop.c */
 void worker_wake(struct worker *worker);
+/* Wakes it at that time, or up to a millisecond before; replaces what the timer was set to. */
+void worker_wake_at(struct worker *worker, uv_timer_t *timer, uint64_t at_ns);
 /* Nothing is claimed from now on. A stop that is under way takes the stronger purpose. */
 void stop_begin(struct worker *worker, enum drain_then then, int code, const char *why);
 /* Remembers the first reason, then drains and exits with `code`. */

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "db/address.h"
+#include "db/connection_remedy.h"
 #include "db/db_private.h"
 #include "log/log.h"
 
@@ -189,11 +190,14 @@ static void on_open_timeout(uv_timer_t *timer)
 {
     struct db *db = timer->data;
     struct error error;
+    const char *remedy = connection_remedy(db->last_reason);
     (void)error_set(&error, ERROR_UNAVAILABLE,
-                    "database %s could not be reached within %d s: %s; check that PostgreSQL runs "
-                    "there and that --database (or PGFLOW_DATABASE, DATABASE_URL, PG*) names it",
+                    "database %s could not be reached within %d s: %s; %s",
                     db_address_label(db->config.address), db->config.connect_timeout_s,
-                    *db->last_reason ? db->last_reason : "no answer");
+                    *db->last_reason ? db->last_reason : "no answer",
+                    remedy != NULL ? remedy
+                                   : "check that PostgreSQL runs there and that --database (or "
+                                     "PGFLOW_DATABASE, DATABASE_URL, PG*) names it");
     fail_for_good(db, &error);
 }
 

@@ -1,11 +1,14 @@
 """What a start proves before it serves, and how it fails."""
 
+import contextlib
 import json
+import os
 import re
 
 import pathlib
 import signal
 
+import psycopg2
 import pytest
 
 from lib import database as databases
@@ -131,6 +134,47 @@ def test_a_refused_connection_ends_with_78_and_says_what_mends_it(database, work
 
     assert result.returncode == 78, result.stderr
     assert result.stderr.count(remedy) == 1, result.stderr
+
+
+@contextlib.contextmanager
+def lines_of_pg_hba(database, *lines):
+    """The server's pg_hba.conf is these lines; `postgres` gets in by the first of them."""
+    file = pathlib.Path(os.environ["PGF_CLUSTER"]) / "data" / "pg_hba.conf"
+    before = file.read_text()
+    file.write_text("".join(f"{line}\n" for line in ("local all postgres trust", *lines)))
+    database.rows("select pg_reload_conf()")
+    try:
+        yield
+    finally:
+        file.write_text(before)
+        database.rows("select pg_reload_conf()")
+
+
+def is_refused(url):
+    try:
+        psycopg2.connect(url).close()
+    except psycopg2.OperationalError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("line, words", [
+    ("local all nobody trust", "pg_hba.conf has no line for this user, database and client"),
+    ("local all all reject", "a line of pg_hba.conf rejects this user, database and client"),
+    ("local all all scram-sha-256", "correct user and password in the address"),
+], ids=["none", "reject", "password"])
+def test_what_pg_hba_keeps_out_is_told_so_whatever_the_name_of_the_role(database, tmp_path, line, words):
+    database.rows("create role certificate_user login password 'right'")
+    url = database.url.replace("postgres@", "certificate_user:wrong@")
+    with lines_of_pg_hba(database, line):
+        wait_until(lambda: is_refused(url))  # the server has read the file
+        by_host = start(url, "noop", "noop", folder=tmp_path)
+        by_doctor = run_ctl("doctor", "--json", "--database", url)
+    database.rows("drop role certificate_user")
+
+    assert by_host.returncode == 78 and by_host.stderr.count(words) == 1, by_host.stderr
+    finding = json.loads(by_doctor.stdout)[0]
+    assert words in finding["remedy"] and words not in finding["finding"], finding
 
 
 def test_a_full_server_is_waited_for_and_the_log_says_what_mends_it(database, worker_login, hosts):
