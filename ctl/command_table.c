@@ -9,13 +9,14 @@ const struct command command_table[] = {
         .arguments = "",
         .summary = "install or update the schema pgflow",
         .help =
-            "Installs the schema that this program carries, or upgrades an earlier version while\n"
-            "its hosts work: additions first, each statement in a transaction of its own that\n"
-            "waits 100 ms at most for a lock, then all functions in one transaction. Safe to\n"
-            "repeat, and from several places at once; one that was ended goes on. Hosts of the\n"
-            "release before go on, until --contract, which is refused while one of them is\n"
-            "alive. --down goes back to the version before, while nothing of the present one is\n"
-            "used and no host of it is alive.\n",
+            "Installs the schema that this program carries, or upgrades an earlier version\n"
+            "while its hosts work. It first adds what is new, each statement in a transaction\n"
+            "of its own that waits at most 100 ms for a lock, then replaces all functions in\n"
+            "one transaction. You may run it again at any time, also from several places at\n"
+            "once; if it was interrupted, it continues. Hosts of the release before continue\n"
+            "until --contract, which is refused while one of them lives. --down returns to the\n"
+            "version before. It is refused while something of the present version is used, or\n"
+            "a host of it lives.\n",
         .needs_database = true,
         .examples = "pgflowctl migrate\n"
                     "pgflowctl migrate --status && echo up to date\n",
@@ -43,11 +44,9 @@ const struct command command_table[] = {
         .summary = "begin a flow: a folder that builds, has a test, and runs",
         .help =
             "Writes the folder NAME with a small flow, its build (CMake for C and C++, make and\n"
-            "rustc without crates for Rust), a test of each step, and a README. The alias is "
-            "NAME,\n"
-            "the concrete flow NAME_v1, so that a second version can follow. Nothing that is "
-            "there\n"
-            "is overwritten.\n",
+            "rustc without crates for Rust), a test of each step, a job for CI and a README.\n"
+            "The alias is NAME and the concrete flow NAME_v1, so that a second version can\n"
+            "follow. Files that exist are never overwritten.\n",
         .least = 1,
         .most = 1,
         .examples = "pgflowctl new my_flow\n"
@@ -58,14 +57,14 @@ const struct command command_table[] = {
     {
         .name = "lint",
         .arguments = "FILE.so",
-        .summary = "look for what will trouble a module though it loads",
+        .summary = "find what will trouble a module that loads",
         .help =
-            "Extra exports, process-wide C++ statics, a descriptor made by code, text "
-            "relocations,\n"
-            "RPATH, names and libraries that are missing, tables left writable, no build-id,\n"
-            "an executable stack, a file that others may change; and whether a host would take\n"
-            "it. Each finding comes with its remedy; exit 1 with any. Nothing of it is run but\n"
-            "the module's own constructors, in a throw-away process.\n",
+            "Finds extra exports, process-wide C++ statics, a descriptor made by code, text\n"
+            "relocations, RPATH, missing names and libraries, tables left writable, a missing\n"
+            "build-id, an executable stack and a file that others may change. It also tells\n"
+            "whether a host would take the module. Each finding comes with its remedy, and any\n"
+            "finding makes the exit status 1. Of the module only its constructors run, in a\n"
+            "throw-away process.\n",
         .least = 1,
         .most = 1,
         .examples = "pgflowctl lint ./audit_v2.so\n"
@@ -76,13 +75,14 @@ const struct command command_table[] = {
     {
         .name = "compare",
         .arguments = "OLD.so NEW.so",
-        .summary = "whether a new build of a flow may keep its slug",
+        .summary = "tell whether a new build of a flow may keep its slug",
         .help =
-            "By the two files alone: what the database would say of NEW where OLD is compiled\n"
-            "and has open runs. Exit 0: the same slug is safe, or NEW has another slug and both\n"
-            "run side by side. Exit 1: take a new slug; what differs is listed. Exit 78: the\n"
-            "shape is the same, but a step has no contract text that says whether its handler\n"
-            "still reads and writes the same. Options may differ: the database keeps its own.\n",
+            "Reads the two files alone, and tells what the database would say of NEW where OLD\n"
+            "is compiled and has open runs. Exit 0: the same slug is safe, or NEW has another\n"
+            "slug and both run side by side. Exit 1: take a new slug; the differences are\n"
+            "listed. Exit 78: the shape is the same, but a step has no contract text, so nothing\n"
+            "tells whether its handler still reads and writes the same. Options may differ: the\n"
+            "database keeps its own.\n",
         .least = 2,
         .most = 2,
         .examples = "pgflowctl compare released/audit_v2.so build/audit_v2.so\n",
@@ -94,11 +94,12 @@ const struct command command_table[] = {
         .summary = "run one handler of a module, without a database",
         .help =
             "Calls the step in a process of its own, with the limits of a host (timeout, memory),\n"
-            "and prints its result; stderr gets what it said, the time in the handler and the\n"
-            "memory of its process. Exit 0 when it gave a result, 1 when it failed or died.\n"
+            "and prints its result. stderr gets its output, the time in the handler and the\n"
+            "memory of its process. Exit 0 if it gave a result, 1 if it failed or died.\n"
             "\n"
-            "The input is what the step would see: the run's input for a step without\n"
-            "dependencies, one element for a map, else an object of what its dependencies gave.\n",
+            "The input is what the step would get: the run's input for a step without\n"
+            "dependencies, one element for a map, otherwise an object with the outputs of its\n"
+            "dependencies.\n",
         .least = 1,
         .most = 1,
         .examples =
@@ -120,8 +121,9 @@ const struct command command_table[] = {
         .name = "start",
         .arguments = "FLOW",
         .summary = "start a run of an alias or of a concrete flow",
-        .help = "Prints the id of the new run. With --wait it stays until the run has ended and\n"
-                "exits 0 when it completed, 1 when it failed or was cancelled.\n",
+        .help =
+            "Prints the id of the new run. With --wait it stays until the run has ended. It then\n"
+            "exits with 0 if the run completed, and with 1 if it failed or was cancelled.\n",
         .least = 1,
         .most = 1,
         .needs_database = true,
@@ -139,7 +141,9 @@ const struct command command_table[] = {
         .name = "runs",
         .arguments = "",
         .summary = "list runs, the newest first",
-        .help = "One line a run: status, tasks done, when it started, how long it took.\n",
+        .help =
+            "Prints one line for each run: its status, the tasks done, when it started and how\n"
+            "long it took.\n",
         .needs_database = true,
         .examples = "pgflowctl runs --flow audit --status failed\n"
                     "pgflowctl runs --watch\n",
@@ -153,7 +157,7 @@ const struct command command_table[] = {
         .name = "run",
         .arguments = "RUN",
         .summary = "show one run with its steps",
-        .help = "With --output only the run's output, as JSON.\n",
+        .help = "With --output it prints only the run's output, as JSON.\n",
         .least = 1,
         .most = 1,
         .needs_database = true,
@@ -166,8 +170,8 @@ const struct command command_table[] = {
         .name = "cancel",
         .arguments = "RUN",
         .summary = "cancel a run",
-        .help = "Its waiting tasks are dropped, running handlers are told to stop. A run that has\n"
-                "ended stays as it is, and the exit status is 1.\n",
+        .help = "Drops the waiting tasks of the run and tells its running handlers to stop. A run\n"
+                "that has ended stays as it is, and the exit status is 1.\n",
         .least = 1,
         .most = 1,
         .needs_database = true,
@@ -180,7 +184,7 @@ const struct command command_table[] = {
         .name = "workers",
         .arguments = "",
         .summary = "list worker processes",
-        .help = "Live ones: what they serve, and how old their last heartbeat is.\n",
+        .help = "Lists live workers, what they serve, and how old their last heartbeat is.\n",
         .needs_database = true,
         .examples = "pgflowctl workers --queue audit --watch\n"
                     "pgflowctl workers --all --json | jq '.[].info.modules'\n",
@@ -192,11 +196,11 @@ const struct command command_table[] = {
     {
         .name = "queue",
         .arguments = "[QUEUE]",
-        .summary = "what waits and what runs on the queues",
+        .summary = "show what waits and what runs on the queues",
         .help =
-            "One line a flow and step with live tasks: how many are ready, how many wait for the\n"
-            "end of a delay, how many run, for how long the oldest ready one has waited; and how\n"
-            "many live workers the queue has.\n",
+            "Prints one line for each flow and step with live tasks: how many are ready, delayed\n"
+            "and started, how long the oldest ready one has waited, and how many live workers\n"
+            "the queue has.\n",
         .most = 1,
         .needs_database = true,
         .examples = "pgflowctl queue --watch\n"
@@ -207,12 +211,12 @@ const struct command command_table[] = {
     {
         .name = "metrics",
         .arguments = "",
-        .summary = "the database as a whole, for Prometheus",
+        .summary = "print the state of the whole database for Prometheus",
         .help =
-            "Every queue (tasks, the age of the oldest, workers) and every worker function in the\n"
-            "text format of Prometheus. It needs no host, so it also tells of a queue that has\n"
-            "lost all of its hosts. Write it into a file for the textfile collector of\n"
-            "node_exporter; hosts with --metrics-listen serve the same lines.\n",
+            "Prints every queue (its tasks, the age of the oldest, its workers) and every worker\n"
+            "function in the text format of Prometheus. It needs no host, so it also reports a\n"
+            "queue that has lost all of its hosts. Write its output into a file for the textfile\n"
+            "collector of node_exporter. Hosts with --metrics-listen serve the same lines.\n",
         .needs_database = true,
         .examples = "pgflowctl metrics >pgflow.prom.new && mv pgflow.prom.new pgflow.prom\n",
         .run = command_metrics,
@@ -221,14 +225,15 @@ const struct command command_table[] = {
         .name = "functions",
         .arguments = "[enable|disable|deprecate|unpin|delete FUNCTION...]",
         .summary = "list worker functions, or change them",
-        .help = "enable     lets workers of the functions start; clears a pause. Refused (exit 1)\n"
-                "           while an open deployment has fenced one of them\n"
-                "disable    stops them and keeps them from starting\n"
-                "deprecate  tells their live workers to finish their tasks and end. Refused\n"
-                "           (exit 1) while one is enabled: its old code would come back\n"
-                "unpin      lets any modules serve, not only those of the applied manifest:\n"
-                "           for a hot fix, until the next manifest is applied\n"
-                "delete     takes disabled functions without a live worker off the list\n",
+        .help =
+            "enable     lets workers of the functions start, and clears a pause. Refused (exit\n"
+            "           1) while an open deployment has fenced one of them\n"
+            "disable    stops their workers and keeps new ones from starting\n"
+            "deprecate  tells their live workers to finish their tasks and end. Refused\n"
+            "           (exit 1) while one is enabled, because its old code would come back\n"
+            "unpin      lets any modules serve, not only those of the applied manifest: for a\n"
+            "           hot fix, until the next manifest is applied\n"
+            "delete     deletes disabled functions that have no live worker\n",
         .most = INVOCATION_ARGUMENTS,
         .needs_database = true,
         .examples = "pgflowctl functions\n"
@@ -244,7 +249,7 @@ const struct command command_table[] = {
         .name = "aliases",
         .arguments = "",
         .summary = "list aliases and the versions behind them",
-        .help = "One line a concrete flow: whether it is active, draining, drained or retired.\n",
+        .help = "Prints one line for each concrete flow: active, draining, drained or retired.\n",
         .needs_database = true,
         .examples = "pgflowctl aliases\n",
         .run = command_aliases,
@@ -253,8 +258,9 @@ const struct command command_table[] = {
         .name = "activate",
         .arguments = "ALIAS FLOW",
         .summary = "let new runs of an alias use this concrete flow",
-        .help = "Refused (exit 1) while a queue of the flow has no live worker that supports it.\n"
-                "Going back to an older version is the same command.\n",
+        .help =
+            "Refused (exit 1) while a queue of the flow has no live worker that supports it. To\n"
+            "roll back, run the same command with the older version.\n",
         .least = 2,
         .most = 2,
         .needs_database = true,
@@ -266,10 +272,11 @@ const struct command command_table[] = {
     {
         .name = "coverage",
         .arguments = "QUEUE",
-        .summary = "what the workers of a queue must support, and whether they do",
-        .help = "One line a required step with the reasons, and its live workers. Exit 1 when a\n"
-                "step has no worker, or a live worker of the queue lacks a step: every worker\n"
-                "of a queue must support every message on it.\n",
+        .summary = "show what the workers of a queue must support, and whether they do",
+        .help =
+            "Prints one line for each required step, with the reasons and its live workers. Exit\n"
+            "1 if a step has no worker, or if a live worker of the queue lacks a step: every\n"
+            "worker of a queue must support every message on it.\n",
         .least = 1,
         .most = 1,
         .needs_database = true,
@@ -280,10 +287,9 @@ const struct command command_table[] = {
         .name = "graph",
         .arguments = "FLOW|FILE.so",
         .summary = "draw the steps of a flow, as Mermaid or Graphviz text",
-        .help =
-            "Each step with what it waits for: a map has a double frame, a step with a condition\n"
-            "another shape or dashes. Queues are shown when there are several. A FILE.so needs no\n"
-            "database; an alias stands for its active version.\n",
+        .help = "Shows each step with what it waits for. A map has a double frame; a step with a\n"
+                "condition has another shape or dashes. Queues are shown if there are several. A\n"
+                "FILE.so needs no database; an alias stands for its active version.\n",
         .least = 1,
         .most = 1,
         .needs_database = true,
@@ -299,9 +305,9 @@ const struct command command_table[] = {
         .summary = "compare a module's options with the stored ones, or apply them",
         .help =
             "Attempts, delays and timeouts of a flow stay as they were compiled, whatever a newer\n"
-            "module says. Exit 1 with each difference, 0 when there is none. --apply makes the\n"
-            "module's the stored ones, for claims from then on. A module of another structure is\n"
-            "refused: it is another flow.\n",
+            "module says. Prints each difference; exit 1 if there is one, otherwise 0. --apply\n"
+            "stores the options of the module, for claims from then on. A module of another\n"
+            "structure is refused, because it is another flow.\n",
         .least = 1,
         .most = 1,
         .needs_database = true,
@@ -314,7 +320,7 @@ const struct command command_table[] = {
         .name = "drain",
         .arguments = "FLOW",
         .summary = "show what work a version of a flow still has",
-        .help = "Exit 0 when it is safe to retire, 1 with the reasons when it is not.\n",
+        .help = "Exit 0 if the version may be retired. Otherwise prints the reasons; exit 1.\n",
         .least = 1,
         .most = 1,
         .needs_database = true,
@@ -328,8 +334,9 @@ const struct command command_table[] = {
         .name = "retire",
         .arguments = "FLOW",
         .summary = "take a drained concrete flow out of service",
-        .help = "Refused (exit 1) with the reasons while it is not safe to retire; the verdict is\n"
-                "computed once more under lock. Its history stays; starts on it are refused.\n",
+        .help =
+            "Refused (exit 1), with the reasons, while the version may not be retired; this is\n"
+            "checked once more under lock. Its history stays. New starts on it are refused.\n",
         .least = 1,
         .most = 1,
         .needs_database = true,
@@ -343,11 +350,11 @@ const struct command command_table[] = {
         .arguments = "FLOW",
         .summary = "delete a concrete flow with its runs, tasks and own queues",
         .help =
-            "There is no way back, so it wants --yes; without it, tells what would go and\n"
-            "exits 1. Refused (exit 1) with the reasons while runs of it have not ended, another\n"
-            "name points at it, or a live host carries it; --force deletes it all the same, with\n"
-            "what runs: an alias goes back to the version before, hosts of its own queues end.\n"
-            "Other flows on a shared queue are left untouched.\n",
+            "Deletion cannot be undone and needs --yes. Without it, shows what would be deleted;\n"
+            "exit 1. Refused (exit 1), with the reasons, while runs of the flow have not ended,\n"
+            "another name points at it, or a live host carries it. --force deletes it in spite\n"
+            "of that, with its running runs: an alias returns to the version before, and hosts\n"
+            "of its own queues end. Other flows on a shared queue are left untouched.\n",
         .least = 1,
         .most = 1,
         .needs_database = true,
@@ -360,12 +367,13 @@ const struct command command_table[] = {
     {
         .name = "doctor",
         .arguments = "",
-        .summary = "look for what stops work, and say what to do",
+        .summary = "find what stops work, and say what to do",
         .help =
-            "Looks at the connection, pooler, LISTEN, clocks, schema and version, server, roles,\n"
-            "queues, what blocks vacuum, paused functions, missing workers and stuck work. Exit 1\n"
-            "with a problem; warnings may be meant, and notes change nothing. It changes nothing,\n"
-            "so it may stand before every deployment. Of many findings alike it shows five.\n",
+            "Checks the connection, pooler, LISTEN, clocks, schema and version, server, roles,\n"
+            "queues, what blocks vacuum, paused functions, missing workers and stuck work. Exit\n"
+            "1 if there is a problem. A warning may be meant; a note says what could not be\n"
+            "checked. It changes nothing, so you can run it before every deployment. Of many\n"
+            "similar findings it shows five.\n",
         .needs_database = true,
         .runs_without_one = true,
         .examples = "pgflowctl doctor\n"
@@ -381,9 +389,9 @@ const struct command command_table[] = {
         .arguments = "",
         .summary = "delete runs that ended long ago",
         .help =
-            "With their tasks, messages and archives, and workers silent for as long; batch by\n"
-            "batch, each a transaction of its own. Definitions stay, and so do runs that have\n"
-            "not ended. There is no way back.\n",
+            "Deletes runs with their tasks, messages and archives, and workers that have been\n"
+            "silent for as long, in batches of one transaction each. Definitions stay, and so do\n"
+            "runs that have not ended. This cannot be undone.\n",
         .needs_database = true,
         .examples = "pgflowctl prune --older-than '30 days' --dry-run\n"
                     "pgflowctl prune --older-than '30 days'\n",
@@ -395,17 +403,19 @@ const struct command command_table[] = {
     {
         .name = "rollout",
         .arguments = "MANIFEST.json check|sql|status|abort|close",
-        .summary = "check a deployment manifest, print its steps, tell where it stands, go back",
-        .help =
-            "check    whether the database would load it; exit 1 with the reasons\n"
-            "sql      the statements of this deployment, in order, for psql; no database asked\n"
-            "status   which step it is at, and what that waits for; exit 0 when all is done, or\n"
-            "         when later deployments took over all its functions\n"
-            "abort    takes it back, stage by stage, until it has to wait: run it again then\n"
-            "close    says that nobody goes on with it; its fence must hold nothing\n"
-            "\n"
-            "Forward nothing is done for you: every step is yours. See "
-            "docs/operations/rollout.md.\n",
+        .summary =
+            "check a deployment manifest, print its steps, show where it stands, take it back",
+        .help = "check    tells whether the database would load the manifest; exit 1 with reasons\n"
+                "sql      prints the statements of this deployment for psql, in order; needs no\n"
+                "         database\n"
+                "status   shows the present step and what it waits for; exit 0 if all is done, or\n"
+                "         if later deployments took over all its functions\n"
+                "abort    takes the deployment back, stage by stage, until it must wait; run it\n"
+                "         again then\n"
+                "close    closes a deployment that nobody will continue. Refused while its fence\n"
+                "         keeps a function disabled\n"
+                "\n"
+                "You take every step forward yourself. See docs/operations/rollout.md.\n",
         .least = 2,
         .most = 2,
         .needs_database = true,

@@ -66,11 +66,13 @@ const struct option_spec option_table[] = {
     {.name = "db-connections",
      NUMBER(db_connections, 1, LIMIT_DB_CONNECTIONS, 2),
      .value_name = "N",
-     .help = "1: everything on one; otherwise one for heartbeat and LISTEN, the rest for work."},
+     .help =
+         "Database connections. 1: one for everything; otherwise one for heartbeat and LISTEN, the "
+         "others for work."},
     {.name = "connect-timeout",
      NUMBER(connect_timeout, 1, 3600, 30),
      .value_name = "S",
-     .help = "How long a start may wait for the database."},
+     .help = "Wait up to S seconds for the database at startup."},
     {.name = "no-listen", SWITCH(no_listen), .help = "Poll only; do not LISTEN for new work."},
     {.name = "pooled",
      SWITCH(pooled),
@@ -82,7 +84,7 @@ const struct option_spec option_table[] = {
      NUMBER(concurrency, 1, LIMIT_CONCURRENCY, 10),
      .section = "Pace",
      .value_name = "N",
-     .help = "Handlers running at once."},
+     .help = "Run up to N handlers at once."},
     {.name = "batch-size",
      NUMBER(batch_size, 1, LIMIT_BATCH, 0),
      .value_name = "N",
@@ -96,11 +98,13 @@ const struct option_spec option_table[] = {
     {.name = "poll-interval",
      NUMBER(poll_interval, 10, 3600000, 100),
      .value_name = "MS",
-     .help = "First pause between polls of an idle queue; it grows with jitter to 1 s."},
+     .help =
+         "First pause between polls of an idle queue. It grows with jitter to 1 s; a longer one "
+         "stays as it is."},
     {.name = "drain-timeout",
      NUMBER(drain_timeout, 0, 86400, 30),
      .value_name = "S",
-     .help = "Time that running handlers get to finish after SIGTERM."},
+     .help = "Let running handlers finish for up to S seconds after SIGTERM."},
 
     {.name = "handler-memory",
      NUMBER(handler_memory, 0, 1048576, 512),
@@ -125,11 +129,11 @@ const struct option_spec option_table[] = {
     {.name = "runner-max-tasks",
      NUMBER(runner_max_tasks, 1, 1000000000, 10000),
      .value_name = "N",
-     .help = "A runner is replaced after so many tasks."},
+     .help = "Replace a runner after N tasks."},
     {.name = "runner-idle",
      NUMBER(runner_idle, 1, 86400, 60),
      .value_name = "S",
-     .help = "An idle runner ends after this time; one stays per module."},
+     .help = "End an idle runner after S seconds; one stays for each module."},
     {.name = "module-dir",
      TEXT(module_dir),
      .value_name = "DIR",
@@ -168,7 +172,7 @@ const struct option_spec option_table[] = {
      .help =
          "Go through startup in a transaction that is rolled back, print what would be compiled "
          "and activated, and exit as a start would."},
-    {.name = "once", SWITCH(once), .help = "One claim, its tasks, exit 0."},
+    {.name = "once", SWITCH(once), .help = "Make one claim, run its tasks, exit 0."},
     {.name = "exit-when-idle",
      NUMBER(exit_when_idle, 1, 86400, 0),
      .value_name = "S",
