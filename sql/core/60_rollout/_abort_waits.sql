@@ -22,7 +22,7 @@ as $$
     join pgflow.workers w on w.function_name = b.function_name
     where b.is_fenced
   )
-  select format('worker %s of function "%s" is not deprecated: select pgflow.deprecate_workers(%L)', r.worker_id, r.function_name,
+  select format('worker %s of function "%s" is not deprecated: select pgflow.deprecate_function_workers(%L)', r.worker_id, r.function_name,
                 array[r.function_name])
   from rows r
   where r.stopped_at is null and r.deprecated_at is null and r.started_at < loaded.aborting_at

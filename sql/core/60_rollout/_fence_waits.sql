@@ -35,16 +35,14 @@ as $$
   lines (step, line) as (
     select 2, format('function "%s" is enabled: somebody lifted its fence', l.function_name) from lifted l
     union all
-    select 2, format('select pgflow.fence_manifest(%L)', loaded.deployment)
+    select 2, format('select * from pgflow.rollout_fence(%L)', loaded.deployment)
     where loaded.fenced_at is null or exists (select from lifted)
     union all
     select 3, format('worker %s of function "%s" (%s, pid %s) is not deprecated', o.worker_id, o.function_name, o.host, o.pid)
     from old o
     union all
-    select 3, format('select pgflow.deprecate_workers(%L)', array_agg(distinct o.function_name))
-    from old o
-    where loaded.fenced_at is not null
-    having count(*) > 0
+    select 3, format('select pgflow.rollout_deprecate(%L)', loaded.deployment)
+    where loaded.fenced_at is not null and exists (select from old)
     union all
     select 4, format('worker %s of function "%s" (%s, pid %s) is still working', r.worker_id, r.function_name, r.host, r.pid)
     from replaced r
@@ -63,7 +61,7 @@ as $$
       union all select pgflow._left_out_functions(loaded.manifest)
       union all select pgflow._workers_of_other_code(loaded)
       union all select pgflow._work_left_behind(loaded.manifest)
-      union all select format('select pgflow.apply_manifest(%L)', loaded.deployment)
+      union all select format('select * from pgflow.rollout_apply(%L)', loaded.deployment)
     ) as u (line)
   )
   select l.step, l.line

@@ -11,15 +11,15 @@ begin
     'Load the manifest under another deployment name.');
   perform pgflow._raise_manifest_problems(
     loaded.deployment, array(select * from pgflow._unready_functions(loaded)),
-    format('Fence first: select pgflow.fence_manifest(%L). After a pause, repair what it names and fence again. What '
-           'belongs to a later deployment is left to that one, or fenced again to come back to this one.',
+    format('Fence first: select * from pgflow.fence_deployment(%L). After a pause, repair what it names and fence again. '
+           'Leave what belongs to a later deployment to that one, or fence again to come back to this one.',
            loaded.deployment));
   perform pgflow._raise_manifest_problems(
     loaded.deployment, array(select * from pgflow._left_out_functions(loaded.manifest)),
     'Load a manifest that names it, under another deployment name.');
   perform pgflow._raise_manifest_problems(
     loaded.deployment, array(select * from pgflow._workers_of_other_code(loaded)),
-    'Stop those processes, then select pgflow.deprecate_workers(...) for their functions; wait for their tasks.');
+    format('Stop those processes, then select pgflow.rollout_deprecate(%L); wait for their tasks.', loaded.deployment));
   perform pgflow._raise_manifest_problems(
     loaded.deployment, array(select * from pgflow._work_left_behind(loaded.manifest)),
     'Keep its workers until pgflow.drain_status(...) of those flows says safe_to_retire.');

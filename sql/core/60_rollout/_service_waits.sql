@@ -59,7 +59,7 @@ as $$
   from pgflow.manifest_workers(loaded.deployment) as w
   where w.action = 'retire' and w.state <> 'stopped' and not w.deprecated
   union all
-  select 10, format('select pgflow.deprecate_workers(%L)', array_agg(distinct w.function_name))
+  select 10, format('select pgflow.deprecate_function_workers(%L)', array_agg(distinct w.function_name))
   from pgflow.manifest_workers(loaded.deployment) as w
   where w.action = 'retire' and w.state <> 'stopped' and not w.deprecated
   having count(*) > 0

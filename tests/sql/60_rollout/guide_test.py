@@ -48,7 +48,7 @@ def test_sequence_a_replaces_code_and_no_old_worker_claims_afterwards(database, 
     assert guide.run("fence")[0]["fenced_at"] != ""
     assert served.outcomes() == ["must_stop"]
     assert guide.now()[0] == "deprecate" and served.id in guide.now()[1]
-    assert "select pgflow.deprecate_workers('{fn}')" in guide.now()[1].splitlines()
+    assert "select pgflow.rollout_deprecate('A')" in guide.now()[1].splitlines()
     assert guide.run("deprecate") == [{"deprecated": "1"}]
     assert served.outcomes() == ["deprecated"]
 
@@ -70,7 +70,7 @@ def test_sequence_a_replaces_code_and_no_old_worker_claims_afterwards(database, 
     assert new.register(standby=True) == "registered"
     confirmed = guide.run("confirm_modules")
     assert [(row["state"], row["right_modules"], row["files"]) for row in confirmed] == [("standby", "t", f'["{NEW}.so"]')]
-    assert guide.now() == ("apply", "select pgflow.apply_manifest('A')")
+    assert guide.now() == ("apply", "select * from pgflow.rollout_apply('A')")
     assert guide.run("apply") == [{"function_name": "fn", "enabled": "t"}]
     assert guide.now()[0] == "confirm"
     assert 'queue "q" has no live worker' in guide.waits("confirm_coverage")
@@ -201,7 +201,7 @@ def test_sequence_b_switches_when_every_new_queue_is_covered_and_retires_when_dr
     assert served.work() == 2
     assert guide.run("drain", flow="v1")[0]["safe_to_retire"] == "t"
     assert guide.run("apply") == [{"function_name": "fn", "enabled": "f"}]
-    assert "select pgflow.deprecate_workers('{fn}')" in guide.now()[1].splitlines()
+    assert "select pgflow.deprecate_function_workers('{fn}')" in guide.now()[1].splitlines()
     assert guide.run("deprecate_retired") == [{"deprecated": "1"}]
     assert guide.now() == ("retire", 'flow "v1" is in service: select pgflow.retire_flow(\'v1\')')
     assert guide.run("retire", flow="v1")[0]["retired_at"] != ""
