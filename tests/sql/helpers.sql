@@ -296,6 +296,9 @@ as $$
   where st.status in ('started', 'completed')
     and (st.remaining_tasks <> st.initial_tasks - n.completed or st.initial_tasks <> n.made)
     and not exists (select from pgflow.runs r where r.run_id = st.run_id and r.status = 'failed')
+    -- A resume takes over a completed step without its tasks.
+    and not (st.status = 'completed' and n.made = 0
+             and exists (select from pgflow.run_restarts x where x.run_id = st.run_id and x.resumed))
   union all
   select format('step %s (%s) counts %s open dependencies, %s are', st.step_slug, st.status, st.remaining_deps, n.open)
   from pgflow.step_states st

@@ -43,6 +43,9 @@ begin
   delete from pgflow.step_states s
   using pgflow.runs r
   where s.run_id = r.run_id and r.flow_slug = flow.flow_slug;
+  delete from pgflow.run_restarts rr
+  using pgflow.runs r
+  where rr.run_id = r.run_id and r.flow_slug = flow.flow_slug;
   delete from pgflow.runs r where r.flow_slug = flow.flow_slug;
   delete from pgflow.deps d where d.flow_slug = flow.flow_slug;
   delete from pgflow.steps s where s.flow_slug = flow.flow_slug;

@@ -110,6 +110,12 @@ class Run:
                 " order by step_slug, task_index", self.run_id):
             self.tasks[slug].append((status, element, output))
         self.fallen = set()
+        self.is_resumed = sql.one(
+            "select exists (select from pgflow.run_restarts where run_id = %s and resumed)", self.run_id)
+
+    def was_taken_over(self, slug):
+        """A resume brings a step that had ended before without its tasks."""
+        return self.is_resumed and self.states[slug][1] in ("completed", "skipped") and not self.tasks[slug]
 
     def problems(self):
         for slug, step in self.flow.steps.items():
@@ -147,6 +153,8 @@ class Run:
             return None if (status, reason) == wanted and not self.tasks[slug] else f"{status} with an unmet condition"
         if reason == "condition_unmet" or (reason == "handler_failed" and step["whenExhausted"] == "fail"):
             return f"skipped ({reason}) for no reason"
+        if self.was_taken_over(slug):
+            return None
         return self.problem_of_map(slug, step) if step["stepType"] == "map" else self.problem_of_single(slug)
 
     def completed_dependencies(self, step):

@@ -36,6 +36,68 @@ def test_every_run_of_a_random_flow_ends_as_its_definition_says(database, sql, s
     assert database.violations() == []
 
 
+WORK_DONE_TWICE = """
+    select r.run_id, o.step_slug, o.task_index
+    from pgflow.run_restarts r
+    join pgflow.step_tasks o on o.run_id = r.restart_of_run_id and o.status = 'completed'
+    join pgflow.step_states was on was.run_id = o.run_id and was.step_slug = o.step_slug
+    join pgflow.step_states now on now.run_id = r.run_id and now.step_slug = o.step_slug
+    left join pgflow.step_tasks n on n.run_id = r.run_id and n.step_slug = o.step_slug and n.task_index = o.task_index
+    where r.resumed and (was.status = 'completed' and (now.status <> 'completed' or now.output <> was.output)
+                         or now.status <> 'skipped' and n.message_id is not null
+                         or n.output <> o.output)"""
+
+
+@pytest.mark.parametrize("seed", [11, 12, 13, 14])
+def test_runs_that_are_resumed_end_as_their_definition_says_and_no_finished_work_runs_again(database, sql, seed):
+    flows, rng = deploy_random_flows(sql, seed), random.Random(seed)
+    host = Host(database.session(), rng, flows)
+    for _ in range(60):
+        host.start()
+    refusals, restarted = set(), 0
+
+    for _ in range(6):
+        host.work()
+        sql.run("select pgflow.cancel_run(r.run_id)"
+                " from (select run_id from pgflow.runs where status = 'started' order by run_id limit 10) r")
+        for new_run, refused in sql.run(
+                "select a.new_run_id, a.refused from pgflow.resume_runs(array(select r.run_id from pgflow.runs r"
+                " where r.status in ('failed', 'cancelled') and not exists"
+                " (select from pgflow.run_restarts x where x.restart_of_run_id = r.run_id))) a"):
+            restarted += new_run is not None
+            refusals.update([refused.split(" of step")[0]] if refused else [])
+        assert database.violations() == []
+    work_off(sql, [host])
+
+    assert restarted >= 25
+    assert refusals <= {f"its input still does not meet the {kind}_input_pattern" for kind in ("required", "forbidden")}
+    assert sql.one("select count(*) from pgflow.runs where status = 'started'") == 0
+    assert problems_of_runs(sql, flows) == []
+    assert sql.run(WORK_DONE_TWICE) == []
+
+
+@pytest.mark.parametrize("seed", [21, 22])
+def test_runs_that_are_retried_or_run_their_skipped_steps_again_end_as_their_definition_says(database, sql, seed):
+    flows, rng = deploy_random_flows(sql, seed), random.Random(seed)
+    host = Host(database.session(), rng, flows)
+    for _ in range(60):
+        host.start()
+
+    for _ in range(4):
+        host.work()
+        sql.run("select a.* from pgflow.resume_runs(array(select run_id from pgflow.runs where status = 'failed'),"
+                " rerun_skipped => true) a")
+        sql.run("select a.* from pgflow.retry_runs(array(select run_id from pgflow.runs where status <> 'started'"
+                " order by run_id limit 5), again => true) a")
+        assert database.violations() == []
+    work_off(sql, [host])
+
+    assert sql.one("select count(*) from pgflow.run_restarts where resumed") > 10
+    assert sql.one("select count(*) from pgflow.run_restarts where not resumed") > 10
+    assert sql.one("select count(*) from pgflow.runs where status = 'started'") == 0
+    assert problems_of_runs(sql, flows) == []
+
+
 class Meddler:
     """Cancels, recovers, deletes, compiles anew, retires; whatever comes first to mind."""
 
