@@ -9,18 +9,7 @@ language sql
 stable
 set search_path = ''
 as $$
-  with offered as (
-    select distinct f.flow_slug, f.alias, a.active_flow_slug
-    from pgflow._expected_pairs(loaded.deployment) as x
-    join pgflow.flows f on f.flow_slug = x.flow_slug
-    left join pgflow.flow_aliases a on a.alias = f.alias
-    left join pgflow.flows active on active.flow_slug = a.active_flow_slug
-    where a.active_flow_slug is distinct from f.flow_slug
-      and coalesce(active.created_at < f.created_at, true)
-      and not exists (
-        select from pgflow.flows n where n.alias = f.alias and n.retired_at is null and n.created_at > f.created_at)
-  ),
-  old as materialized (
+  with old as materialized (
     select d.flow_slug, s.blockers
     from pgflow._old_versions(loaded) as d
     cross join lateral pgflow.drain_status(d.flow_slug) as s
@@ -49,7 +38,7 @@ as $$
   union all
   select 8, format('alias "%s" points at "%s": select pgflow.activate_flow(%L, %L)',
                    o.alias, coalesce(o.active_flow_slug, '(nothing)'), o.alias, o.flow_slug)
-  from offered o
+  from pgflow._offered_versions(loaded) as o
   union all
   select 9, format('flow "%s": %s', o.flow_slug, b.line)
   from old o
