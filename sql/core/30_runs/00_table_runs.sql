@@ -36,3 +36,6 @@ create index runs_by_start on pgflow.runs (started_at);
 
 -- Pruning asks for those that ended longest ago, however many older ones are still open.
 create index runs_ended on pgflow.runs ((coalesce(completed_at, failed_at))) where status <> 'started';
+
+-- Operators ask for those that failed or were cancelled; the others are not in it.
+create index runs_failed on pgflow.runs (failed_at, run_id) where failed_at is not null;
