@@ -1,7 +1,7 @@
 /*
  * The commands of pgflowctl: a table of them, and what each is given. One
- * command a file (command_<name>.c); a new one is a file and a row in
- * command_table.c, which is also the help.
+ * command a file (command_<name>.c), with its help and its options; a new one
+ * is a file, a name below, and a row in command_table.c.
  */
 #ifndef PGFLOW_CTL_COMMAND_H
 #define PGFLOW_CTL_COMMAND_H
@@ -14,7 +14,7 @@
 struct db_sync;
 struct invocation;
 
-enum { COMMAND_OPTIONS = 10 };
+enum { COMMAND_OPTIONS = 20 };
 
 struct command_option {
     const char *name;       /* without the dashes */
@@ -43,7 +43,7 @@ struct command {
     struct command_option options[COMMAND_OPTIONS]; /* ends with a NULL name */
 };
 
-extern const struct command command_table[];
+extern const struct command *const command_table[];
 extern const size_t command_count;
 
 /* Those of every command. */
@@ -92,36 +92,33 @@ bool invocation_connect(struct invocation *invocation, struct error *error) MUST
 void help_print_all(void);
 void help_print_command(const struct command *command);
 
-/* ---- The commands ---- */
+/* ---- The commands, each in the file of its name ---- */
 
-int command_metrics(struct invocation *invocation, struct error *error);
-int command_migrate(struct invocation *invocation, struct error *error);
-int command_inspect(struct invocation *invocation, struct error *error);
-int command_exec(struct invocation *invocation, struct error *error);
-int command_compare(struct invocation *invocation, struct error *error);
-int command_lint(struct invocation *invocation, struct error *error);
-int command_new(struct invocation *invocation, struct error *error);
-int command_start(struct invocation *invocation, struct error *error);
-int command_runs(struct invocation *invocation, struct error *error);
-int command_run(struct invocation *invocation, struct error *error);
-int command_cancel(struct invocation *invocation, struct error *error);
-int command_workers(struct invocation *invocation, struct error *error);
-int command_functions(struct invocation *invocation, struct error *error);
-int command_aliases(struct invocation *invocation, struct error *error);
-int command_activate(struct invocation *invocation, struct error *error);
-int command_coverage(struct invocation *invocation, struct error *error);
-int command_drain(struct invocation *invocation, struct error *error);
-int command_retire(struct invocation *invocation, struct error *error);
-int command_delete(struct invocation *invocation, struct error *error);
-int command_rollout(struct invocation *invocation, struct error *error);
-int command_queue(struct invocation *invocation, struct error *error);
-int command_graph(struct invocation *invocation, struct error *error);
-int command_options(struct invocation *invocation, struct error *error);
-int command_complete(struct invocation *invocation, struct error *error);
-int command_doctor(struct invocation *invocation, struct error *error);
-int command_prune(struct invocation *invocation, struct error *error);
-
-bool command_rollout_is_offline(const struct invocation *invocation);
-bool command_graph_is_offline(const struct invocation *invocation);
+extern const struct command command_migrate;
+extern const struct command command_inspect;
+extern const struct command command_new;
+extern const struct command command_lint;
+extern const struct command command_compare;
+extern const struct command command_exec;
+extern const struct command command_start;
+extern const struct command command_runs;
+extern const struct command command_run;
+extern const struct command command_cancel;
+extern const struct command command_workers;
+extern const struct command command_queue;
+extern const struct command command_metrics;
+extern const struct command command_functions;
+extern const struct command command_aliases;
+extern const struct command command_activate;
+extern const struct command command_coverage;
+extern const struct command command_graph;
+extern const struct command command_options;
+extern const struct command command_drain;
+extern const struct command command_retire;
+extern const struct command command_delete;
+extern const struct command command_doctor;
+extern const struct command command_prune;
+extern const struct command command_rollout;
+extern const struct command command_complete;
 
 #endif

@@ -15,7 +15,7 @@ static const char activate_sql[] =
     "select alias, active_flow_slug as active, previous_flow_slug as previous, activated_at"
     " from pgflow.activate_flow($1, $2, $3::boolean)";
 
-int command_activate(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     const char *values[] = {invocation->arguments[0], invocation->arguments[1],
                             invocation_value(invocation, "force") != NULL ? "t" : "f"};
@@ -36,3 +36,18 @@ int command_activate(struct invocation *invocation, struct error *error)
     db_rows_destroy(rows);
     return DONE;
 }
+
+const struct command command_activate = {
+    .name = "activate",
+    .arguments = "ALIAS FLOW",
+    .summary = "let new runs of an alias use this concrete flow",
+    .help = "Refused (exit 1) while a queue of the flow has no live worker that supports it. To\n"
+            "roll back, run the same command with the older version.\n",
+    .least = 2,
+    .most = 2,
+    .needs_database = true,
+    .examples = "pgflowctl activate audit audit_v2\n"
+                "pgflowctl activate audit audit_v1\n",
+    .run = execute,
+    .options = {{"force", NULL, "although workers are missing: tasks wait for them"}},
+};

@@ -32,7 +32,17 @@ static const struct query_print print = {
     .flexible = 1,
 };
 
-int command_aliases(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     return query_print(invocation->db, invocation->json, &print, NULL, 0, error) ? DONE : FAILED;
 }
+
+const struct command command_aliases = {
+    .name = "aliases",
+    .arguments = "",
+    .summary = "list aliases and the versions behind them",
+    .help = "Prints one line for each concrete flow: active, draining, drained or retired.\n",
+    .needs_database = true,
+    .examples = "pgflowctl aliases\n",
+    .run = execute,
+};

@@ -17,7 +17,7 @@ static const char cancel_sql[] =
     " select b.status, (pgflow.cancel_run(b.run_id,"
     "   coalesce($2, 'cancelled by ' || session_user))).status from before b";
 
-int command_cancel(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     const char *values[] = {invocation->arguments[0], invocation_value(invocation, "reason")};
     if (!text_is_uuid(values[0])) {
@@ -48,3 +48,17 @@ int command_cancel(struct invocation *invocation, struct error *error)
     db_rows_destroy(rows);
     return status;
 }
+
+const struct command command_cancel = {
+    .name = "cancel",
+    .arguments = "RUN",
+    .summary = "cancel a run",
+    .help = "Drops the waiting tasks of the run and tells its running handlers to stop. A run\n"
+            "that has ended stays as it is, and the exit status is 1.\n",
+    .least = 1,
+    .most = 1,
+    .needs_database = true,
+    .examples = "pgflowctl cancel 0b7c5bd2-6d3c-4a3a-9a51-0a5f7b1f6a10 --reason 'wrong input'\n",
+    .run = execute,
+    .options = {{"reason", "TEXT", "recorded with the run (default: cancelled by USER)"}},
+};

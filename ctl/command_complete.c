@@ -115,7 +115,7 @@ static bool is_host(const char *program)
     return strcmp(slash != NULL ? slash + 1 : program, "pgflow-host") == 0;
 }
 
-int command_complete(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     struct words words;
     (void)error;
@@ -134,3 +134,15 @@ int command_complete(struct invocation *invocation, struct error *error)
     buf_free(&words.text);
     return DONE;
 }
+
+const struct command command_complete = {
+    .name = "complete",
+    .arguments = "",
+    .summary = "for the completion scripts of the shells",
+    .help = "Reads the words of a command line from stdin, each with a NUL behind it, and prints\n"
+            "what can stand in the place of the last one.\n",
+    .hidden = true,
+    .connects_itself = true,
+    .examples = "printf '%s\\0' pgflowctl start '' | pgflowctl complete\n",
+    .run = execute,
+};

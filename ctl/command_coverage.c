@@ -55,7 +55,7 @@ static bool print_problems(const struct db_rows *rows, const char *queue)
     return gaps == 0 && lacking == 0;
 }
 
-int command_coverage(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     const char *queue = invocation->arguments[0];
     if (!query_require_queue(invocation->db, queue, error))
@@ -74,3 +74,17 @@ int command_coverage(struct invocation *invocation, struct error *error)
     db_rows_destroy(rows);
     return covered ? DONE : ERROR_ANSWER_NO;
 }
+
+const struct command command_coverage = {
+    .name = "coverage",
+    .arguments = "QUEUE",
+    .summary = "show what the workers of a queue must support, and whether they do",
+    .help = "Prints one line for each required step, with the reasons and its live workers. Exit\n"
+            "1 if a step has no worker, or if a live worker of the queue lacks a step: every\n"
+            "worker of a queue must support every message on it.\n",
+    .least = 1,
+    .most = 1,
+    .needs_database = true,
+    .examples = "pgflowctl coverage audit || echo do not deploy\n",
+    .run = execute,
+};

@@ -49,7 +49,7 @@ static void print_text(const struct db_rows *rows, bool deleted)
         printf("nothing is deleted without --yes\n");
 }
 
-int command_delete(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     bool yes = invocation_value(invocation, "yes") != NULL;
     bool force = invocation_value(invocation, "force") != NULL;
@@ -73,3 +73,22 @@ int command_delete(struct invocation *invocation, struct error *error)
     db_rows_destroy(deleted);
     return failed ? FAILED : yes ? DONE : ERROR_ANSWER_NO;
 }
+
+const struct command command_delete = {
+    .name = "delete",
+    .arguments = "FLOW",
+    .summary = "delete a concrete flow with its runs, tasks and own queues",
+    .help = "Deletion cannot be undone and needs --yes. Without it, shows what would be deleted;\n"
+            "exit 1. Refused (exit 1), with the reasons, while runs of the flow have not ended,\n"
+            "another name points at it, or a live host carries it. --force deletes it in spite\n"
+            "of that, with its running runs: an alias returns to the version before, and hosts\n"
+            "of its own queues end. Other flows on a shared queue are left untouched.\n",
+    .least = 1,
+    .most = 1,
+    .needs_database = true,
+    .examples = "pgflowctl delete audit_v1\n"
+                "pgflowctl delete audit_v1 --yes\n",
+    .run = execute,
+    .options = {{"yes", NULL, "delete it"},
+                {"force", NULL, "although it is in use: its runs are lost"}},
+};

@@ -108,7 +108,7 @@ static int print_json(struct invocation *invocation, struct error *error)
     return DONE;
 }
 
-int command_drain(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     int timeout_s = 0;
     struct db_rows *rows = NULL;
@@ -136,3 +136,18 @@ int command_drain(struct invocation *invocation, struct error *error)
     db_rows_destroy(rows);
     return !printed ? FAILED : safe ? DONE : ERROR_ANSWER_NO;
 }
+
+const struct command command_drain = {
+    .name = "drain",
+    .arguments = "FLOW",
+    .summary = "show what work a version of a flow still has",
+    .help = "Exit 0 if the version may be retired. Otherwise prints the reasons; exit 1.\n",
+    .least = 1,
+    .most = 1,
+    .needs_database = true,
+    .examples = "pgflowctl drain audit_v1\n"
+                "pgflowctl drain audit_v1 --wait --timeout 3600 && pgflowctl retire audit_v1\n",
+    .run = execute,
+    .options = {{"wait", NULL, "until it is safe to retire, showing progress"},
+                {"timeout", "S", "with --wait: give up after S seconds, exit 1"}},
+};

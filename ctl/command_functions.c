@@ -97,7 +97,7 @@ static bool pull(struct invocation *invocation, const struct lever *lever, struc
     return done;
 }
 
-int command_functions(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     if (invocation->count == 0)
         return query_print(invocation->db, invocation->json, &print, NULL, 0, error) ? DONE
@@ -124,3 +124,27 @@ int command_functions(struct invocation *invocation, struct error *error)
         printf("%s %s\n", lever->done, invocation->arguments[i]);
     return DONE;
 }
+
+const struct command command_functions = {
+    .name = "functions",
+    .arguments = "[enable|disable|deprecate|unpin|delete FUNCTION...]",
+    .summary = "list worker functions, or change them",
+    .help = "enable     lets workers of the functions start, and clears a pause. Refused (exit\n"
+            "           1) while an open deployment has fenced one of them\n"
+            "disable    stops their workers and keeps new ones from starting\n"
+            "deprecate  tells their live workers to finish their tasks and end. Refused\n"
+            "           (exit 1) while one is enabled, because its old code would come back\n"
+            "unpin      lets any modules serve, not only those of the applied manifest: for a\n"
+            "           hot fix, until the next manifest is applied\n"
+            "delete     deletes disabled functions that have no live worker\n",
+    .most = INVOCATION_ARGUMENTS,
+    .needs_database = true,
+    .examples = "pgflowctl functions\n"
+                "pgflowctl functions disable pgflow-host/audit\n"
+                "pgflowctl functions deprecate pgflow-host/audit\n"
+                "pgflowctl functions enable pgflow-host/audit\n"
+                "pgflowctl functions unpin pgflow-host/audit\n"
+                "pgflowctl functions delete pgflow-host/trial\n",
+    .run = execute,
+    .options = {{"force", NULL, "enable what is fenced, deprecate what is enabled"}},
+};

@@ -168,7 +168,7 @@ static bool is_file(const char *name)
     return strpbrk(name, "./") != NULL;
 }
 
-bool command_graph_is_offline(const struct invocation *invocation)
+static bool is_offline(const struct invocation *invocation)
 {
     return is_file(invocation->arguments[0]);
 }
@@ -187,7 +187,7 @@ static char *read_stored(struct invocation *invocation, const char *name, struct
     return document;
 }
 
-int command_graph(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     const char *name = invocation->arguments[0];
     const char *format = invocation_value(invocation, "format");
@@ -210,3 +210,20 @@ int command_graph(struct invocation *invocation, struct error *error)
     free(document);
     return printed ? DONE : FAILED;
 }
+
+const struct command command_graph = {
+    .name = "graph",
+    .arguments = "FLOW|FILE.so",
+    .summary = "draw the steps of a flow, as Mermaid or Graphviz text",
+    .help = "Shows each step with what it waits for. A map has a double frame; a step with a\n"
+            "condition has another shape or dashes. Queues are shown if there are several. A\n"
+            "FILE.so needs no database; an alias stands for its active version.\n",
+    .least = 1,
+    .most = 1,
+    .needs_database = true,
+    .is_offline = is_offline,
+    .examples = "pgflowctl graph audit\n"
+                "pgflowctl graph ./audit_v2.so --format dot | dot -Tsvg > audit.svg\n",
+    .run = execute,
+    .options = {{"format", "mermaid|dot", "for which program (default: mermaid)"}},
+};

@@ -22,8 +22,8 @@ const size_t command_shared_option_count =
 const struct command *command_find(const char *name)
 {
     for (size_t i = 0; i < command_count; i++) {
-        if (strcmp(command_table[i].name, name) == 0)
-            return &command_table[i];
+        if (strcmp(command_table[i]->name, name) == 0)
+            return command_table[i];
     }
     return NULL;
 }
@@ -33,8 +33,8 @@ bool command_unknown(const char *name, struct error *error)
     const char *names[COMMANDS];
     size_t count = 0;
     for (size_t i = 0; i < command_count; i++) {
-        if (!command_table[i].hidden && count < COMMANDS)
-            names[count++] = command_table[i].name;
+        if (!command_table[i]->hidden && count < COMMANDS)
+            names[count++] = command_table[i]->name;
     }
     const char *near = text_nearest(name, names, count);
     if (near != NULL)

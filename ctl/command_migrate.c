@@ -92,7 +92,7 @@ static int apply(struct invocation *invocation, struct upgrade *upgrade, struct 
     return DONE;
 }
 
-int command_migrate(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     struct upgrade upgrade = {.sync = invocation->db, .tell = print_wait};
     bool status = invocation_value(invocation, "status") != NULL;
@@ -108,3 +108,24 @@ int command_migrate(struct invocation *invocation, struct error *error)
         return contract(invocation, &upgrade, error);
     return down ? go_down(invocation, &upgrade, error) : apply(invocation, &upgrade, error);
 }
+
+const struct command command_migrate = {
+    .name = "migrate",
+    .arguments = "",
+    .summary = "install or update the schema pgflow",
+    .help = "Installs the schema that this program carries, or upgrades an earlier version\n"
+            "while its hosts work. It first adds what is new, each statement in a transaction\n"
+            "of its own that waits at most 100 ms for a lock, then replaces all functions in\n"
+            "one transaction. You may run it again at any time, also from several places at\n"
+            "once; if it was interrupted, it continues. Hosts of the release before continue\n"
+            "until --contract, which is refused while one of them lives. --down returns to the\n"
+            "version before. It is refused while something of the present version is used, or\n"
+            "a host of it lives.\n",
+    .needs_database = true,
+    .examples = "pgflowctl migrate\n"
+                "pgflowctl migrate --status && echo up to date\n",
+    .run = execute,
+    .options = {{"status", NULL, "only tell; exit 1 when something is missing"},
+                {"contract", NULL, "end the support of hosts of the version before"},
+                {"down", NULL, "go back to the version before"}},
+};

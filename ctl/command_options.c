@@ -61,7 +61,7 @@ static bool json_differs(const struct db_rows *rows)
     return list != NULL && list[1] != ']';
 }
 
-int command_options(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     bool apply = invocation_value(invocation, "apply") != NULL;
     char *descriptor = module_descriptor_read(invocation->arguments[0], error);
@@ -77,3 +77,20 @@ int command_options(struct invocation *invocation, struct error *error)
     db_rows_destroy(rows);
     return differs && !apply ? ERROR_ANSWER_NO : DONE;
 }
+
+const struct command command_options = {
+    .name = "options",
+    .arguments = "FILE.so",
+    .summary = "compare a module's options with the stored ones, or apply them",
+    .help = "Attempts, delays and timeouts of a flow stay as they were compiled, whatever a newer\n"
+            "module says. Prints each difference; exit 1 if there is one, otherwise 0. --apply\n"
+            "stores the options of the module, for claims from then on. A module of another\n"
+            "structure is refused, because it is another flow.\n",
+    .least = 1,
+    .most = 1,
+    .needs_database = true,
+    .examples = "pgflowctl options ./audit_v2.so\n"
+                "pgflowctl options ./audit_v2.so --apply\n",
+    .run = execute,
+    .options = {{"apply", NULL, "store the module's options"}},
+};

@@ -68,7 +68,7 @@ static bool check_age(struct invocation *invocation, const char *age, struct err
     return false;
 }
 
-int command_prune(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     const char *age = invocation_value(invocation, "older-than");
     bool dry = invocation_value(invocation, "dry-run") != NULL;
@@ -93,3 +93,19 @@ int command_prune(struct invocation *invocation, struct error *error)
                dry ? "would be deleted" : "deleted");
     return DONE;
 }
+
+const struct command command_prune = {
+    .name = "prune",
+    .arguments = "",
+    .summary = "delete runs that ended long ago",
+    .help = "Deletes runs with their tasks, messages and archives, and workers that have been\n"
+            "silent for as long, in batches of one transaction each. Definitions stay, and so do\n"
+            "runs that have not ended. This cannot be undone.\n",
+    .needs_database = true,
+    .examples = "pgflowctl prune --older-than '30 days' --dry-run\n"
+                "pgflowctl prune --older-than '30 days'\n",
+    .run = execute,
+    .options = {{"older-than", "INTERVAL", "'30 days', '12 hours': how long ago they ended"},
+                {"dry-run", NULL, "only count them"},
+                {"batch", "N", "runs in one transaction (default: 1000)"}},
+};

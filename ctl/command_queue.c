@@ -33,10 +33,25 @@ static const struct query_print print = {
     .flexible = 0,
 };
 
-int command_queue(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     const char *name = invocation->count > 0 ? invocation->arguments[0] : NULL;
     if (name != NULL && !query_require_queue(invocation->db, name, error))
         return FAILED;
     return watch_print(invocation, &print, &name, 1, error);
 }
+
+const struct command command_queue = {
+    .name = "queue",
+    .arguments = "[QUEUE]",
+    .summary = "show what waits and what runs on the queues",
+    .help = "Prints one line for each flow and step with live tasks: how many are ready, delayed\n"
+            "and started, how long the oldest ready one has waited, and how many live workers\n"
+            "the queue has.\n",
+    .most = 1,
+    .needs_database = true,
+    .examples = "pgflowctl queue --watch\n"
+                "pgflowctl queue audit\n",
+    .run = execute,
+    .options = {{"watch", NULL, "again every two seconds, until interrupted"}},
+};

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-int command_retire(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     const char *flow = invocation->arguments[0];
     bool undo = invocation_value(invocation, "undo") != NULL;
@@ -30,3 +30,18 @@ int command_retire(struct invocation *invocation, struct error *error)
     db_rows_destroy(rows);
     return DONE;
 }
+
+const struct command command_retire = {
+    .name = "retire",
+    .arguments = "FLOW",
+    .summary = "take a drained concrete flow out of service",
+    .help = "Refused (exit 1), with the reasons, while the version may not be retired; this is\n"
+            "checked once more under lock. Its history stays. New starts on it are refused.\n",
+    .least = 1,
+    .most = 1,
+    .needs_database = true,
+    .examples = "pgflowctl retire audit_v1\n"
+                "pgflowctl retire audit_v1 --undo\n",
+    .run = execute,
+    .options = {{"undo", NULL, "take a retired flow back into service"}},
+};

@@ -106,7 +106,7 @@ static int print_output(const struct db_rows *run, const char *id, struct error 
     return DONE;
 }
 
-int command_run(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     const char *id = invocation->arguments[0];
     int status = FAILED;
@@ -129,3 +129,17 @@ int command_run(struct invocation *invocation, struct error *error)
     db_rows_destroy(run);
     return status;
 }
+
+const struct command command_run = {
+    .name = "run",
+    .arguments = "RUN",
+    .summary = "show one run with its steps",
+    .help = "With --output it prints only the run's output, as JSON.\n",
+    .least = 1,
+    .most = 1,
+    .needs_database = true,
+    .examples = "pgflowctl run 0b7c5bd2-6d3c-4a3a-9a51-0a5f7b1f6a10\n"
+                "pgflowctl run 0b7c5bd2-6d3c-4a3a-9a51-0a5f7b1f6a10 --output | jq .\n",
+    .run = execute,
+    .options = {{"output", NULL, "print only the run's output"}},
+};

@@ -53,7 +53,7 @@ static bool check_status(const char *status, struct error *error)
                      near != NULL ? "; did you mean " : "", near != NULL ? near : "");
 }
 
-int command_runs(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     char limit[16];
     int number = 0;
@@ -68,3 +68,19 @@ int command_runs(struct invocation *invocation, struct error *error)
     (void)snprintf(limit, sizeof limit, "%d", number);
     return watch_print(invocation, &print, values, 3, error);
 }
+
+const struct command command_runs = {
+    .name = "runs",
+    .arguments = "",
+    .summary = "list runs, the newest first",
+    .help = "Prints one line for each run: its status, the tasks done, when it started and how\n"
+            "long it took.\n",
+    .needs_database = true,
+    .examples = "pgflowctl runs --flow audit --status failed\n"
+                "pgflowctl runs --watch\n",
+    .run = execute,
+    .options = {{"flow", "FLOW", "only runs of this concrete flow or alias"},
+                {"status", "started|completed|failed|cancelled", "only these"},
+                {"limit", "N", "at most N runs (default: 20)"},
+                {"watch", NULL, "again every two seconds, until interrupted"}},
+};

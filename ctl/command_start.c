@@ -157,7 +157,7 @@ static int wait_and_print(struct invocation *invocation, const char *look, const
     return completed ? DONE : ERROR_ANSWER_NO;
 }
 
-int command_start(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     char run_id[LIMIT_UUID_TEXT + 1] = "";
     struct buf input;
@@ -184,3 +184,23 @@ int command_start(struct invocation *invocation, struct error *error)
         printf("%s\n", run_id);
     return wait ? wait_and_print(invocation, look, run_id, timeout_s, error) : DONE;
 }
+
+const struct command command_start = {
+    .name = "start",
+    .arguments = "FLOW",
+    .summary = "start a run of an alias or of a concrete flow",
+    .help = "Prints the id of the new run. With --wait it stays until the run has ended. It then\n"
+            "exits with 0 if the run completed, and with 1 if it failed or was cancelled.\n",
+    .least = 1,
+    .most = 1,
+    .needs_database = true,
+    .examples = "pgflowctl start audit --input '{\"path\": \"/usr\"}'\n"
+                "id=$(pgflowctl start audit --input @input.json)\n"
+                "pgflowctl start audit --wait --output > report.json\n",
+    .run = execute,
+    .options = {{"input", "JSON|@FILE|-", "the run's input (default: {}); - reads stdin"},
+                {"run-id", "UUID", "the id of the new run (default: a random one)"},
+                {"wait", NULL, "until the run has ended"},
+                {"output", NULL, "with --wait: print only the run's output"},
+                {"timeout", "S", "with --wait: give up after S seconds, exit 1"}},
+};

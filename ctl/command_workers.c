@@ -64,7 +64,7 @@ static bool require_queue(struct invocation *invocation, const char *queue, stru
     return known || query_require_queue(invocation->db, queue, error);
 }
 
-int command_workers(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     const char *values[] = {invocation_value(invocation, "queue"),
                             invocation_value(invocation, "all") != NULL ? "t" : "f"};
@@ -72,3 +72,17 @@ int command_workers(struct invocation *invocation, struct error *error)
         return FAILED;
     return watch_print(invocation, &print, values, 2, error);
 }
+
+const struct command command_workers = {
+    .name = "workers",
+    .arguments = "",
+    .summary = "list worker processes",
+    .help = "Lists live workers, what they serve, and how old their last heartbeat is.\n",
+    .needs_database = true,
+    .examples = "pgflowctl workers --queue audit --watch\n"
+                "pgflowctl workers --all --json | jq '.[].info.modules'\n",
+    .run = execute,
+    .options = {{"queue", "QUEUE", "only workers of this queue"},
+                {"all", NULL, "those that have stopped or fell silent, too"},
+                {"watch", NULL, "again every two seconds, until interrupted"}},
+};

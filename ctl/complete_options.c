@@ -105,7 +105,7 @@ void complete_options(const struct completion *completion)
 void complete_commands(const struct completion *completion)
 {
     for (size_t i = 0; i < command_count; i++) {
-        if (!command_table[i].hidden)
-            complete_one(completion, command_table[i].name, command_table[i].summary);
+        if (!command_table[i]->hidden)
+            complete_one(completion, command_table[i]->name, command_table[i]->summary);
     }
 }

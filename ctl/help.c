@@ -39,8 +39,8 @@ void help_print_all(void)
            "\n"
            "Commands (pgflowctl COMMAND --help tells more):\n");
     for (size_t i = 0; i < command_count; i++) {
-        if (!command_table[i].hidden)
-            printf("  %-12s %s\n", command_table[i].name, command_table[i].summary);
+        if (!command_table[i]->hidden)
+            printf("  %-12s %s\n", command_table[i]->name, command_table[i]->summary);
     }
     printf("\nOptions, before or after the command:\n");
     print_shared_options();

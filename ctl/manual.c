@@ -108,8 +108,8 @@ static void put_commands(void)
 {
     printf(".Bl -tag -width Ds\n");
     for (size_t i = 0; i < command_count; i++) {
-        if (!command_table[i].hidden)
-            put_command(&command_table[i]);
+        if (!command_table[i]->hidden)
+            put_command(command_table[i]);
     }
     printf(".El\n");
 }

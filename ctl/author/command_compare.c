@@ -151,7 +151,7 @@ static int compare(const struct flow_module *old, const struct flow_module *new,
     return ok ? exit_of(verdict) : FAILED;
 }
 
-int command_compare(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     struct flow_module old = {.descriptor = NULL}, new = {.descriptor = NULL};
     struct lines lines = {.count = {0}};
@@ -167,3 +167,19 @@ int command_compare(struct invocation *invocation, struct error *error)
     flow_module_free(&new);
     return status;
 }
+
+const struct command command_compare = {
+    .name = "compare",
+    .arguments = "OLD.so NEW.so",
+    .summary = "tell whether a new build of a flow may keep its slug",
+    .help = "Reads the two files alone, and tells what the database would say of NEW where OLD\n"
+            "is compiled and has open runs. Exit 0: the same slug is safe, or NEW has another\n"
+            "slug and both run side by side. Exit 1: take a new slug; the differences are\n"
+            "listed. Exit 78: the shape is the same, but a step has no contract text, so nothing\n"
+            "tells whether its handler still reads and writes the same. Options may differ: the\n"
+            "database keeps its own.\n",
+    .least = 2,
+    .most = 2,
+    .examples = "pgflowctl compare released/audit_v2.so build/audit_v2.so\n",
+    .run = execute,
+};

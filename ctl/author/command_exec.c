@@ -402,7 +402,7 @@ static void end_by(int number)
     (void)raise(number);
 }
 
-int command_exec(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     struct exec exec = {.invocation = invocation, .module = {.runner_program = -1}};
     int status = FAILED;
@@ -427,3 +427,31 @@ int command_exec(struct invocation *invocation, struct error *error)
         end_by(interrupted_by);
     return status;
 }
+
+const struct command command_exec = {
+    .name = "exec",
+    .arguments = "FILE.so",
+    .summary = "run one handler of a module, without a database",
+    .help = "Calls the step in a process of its own, with the limits of a host (timeout, memory),\n"
+            "and prints its result. stderr gets its output, the time in the handler and the\n"
+            "memory of its process. Exit 0 if it gave a result, 1 if it failed or died.\n"
+            "\n"
+            "The input is what the step would get: the run's input for a step without\n"
+            "dependencies, one element for a map, otherwise an object with the outputs of its\n"
+            "dependencies.\n",
+    .least = 1,
+    .most = 1,
+    .examples = "pgflowctl exec ./audit_v2.so --step scan --input '{\"path\": \"/usr\"}'\n"
+                "pgflowctl exec ./audit_v2.so --step count --input @files.json --under valgrind\n",
+    .run = execute,
+    .options = {{"step", "STEP", "which step (default: the only one)"},
+                {"input", "JSON|@FILE|-", "its input (default: {}); - reads stdin"},
+                {"flow-input", "JSON|@FILE|-", "the run's input, where the step asks for it"},
+                {"repeat", "N", "N calls in one process, until one fails"},
+                {"attempt", "N", "which attempt it is told (default: 1)"},
+                {"under", "valgrind", "look for memory errors and leaks; exit 1 with any"},
+                {"handler-memory", "MIB",
+                 "its limit of address space; 0: none (default: $PGFLOW_HANDLER_MEMORY, "
+                 "--config, 512)"},
+                {"pass-env", "NAME,...", "variables of the environment it may see"}},
+};

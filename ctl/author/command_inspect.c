@@ -212,7 +212,7 @@ static bool print_text(const char *descriptor, const char *path, const struct id
     return ok;
 }
 
-int command_inspect(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     const char *path = invocation->arguments[0];
     struct identity identity = {0};
@@ -223,3 +223,17 @@ int command_inspect(struct invocation *invocation, struct error *error)
     free(descriptor);
     return printed ? DONE : FAILED;
 }
+
+const struct command command_inspect = {
+    .name = "inspect",
+    .arguments = "FILE.so",
+    .summary = "show what a flow module contains",
+    .help = "Loads the module in a throw-away process and shows its descriptor: flow, alias,\n"
+            "queue mode, and each step with its queue. With --json the whole descriptor.\n"
+            "Its build-id, or else its sha256, is what a deployment manifest names it by.\n",
+    .least = 1,
+    .most = 1,
+    .examples = "pgflowctl inspect ./audit_v2.so\n"
+                "pgflowctl inspect ./audit_v2.so --json | jq -r .buildId\n",
+    .run = execute,
+};

@@ -110,7 +110,7 @@ static bool print_json(const struct lint *lint, struct error *error)
     return ok;
 }
 
-int command_lint(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     struct lint lint;
     int status = FAILED;
@@ -130,3 +130,21 @@ int command_lint(struct invocation *invocation, struct error *error)
     lint_free(&lint);
     return status;
 }
+
+const struct command command_lint = {
+    .name = "lint",
+    .arguments = "FILE.so",
+    .summary = "find what will trouble a module that loads",
+    .help = "Finds extra exports, process-wide C++ statics, a descriptor made by code, text\n"
+            "relocations, RPATH, missing names and libraries, tables left writable, a missing\n"
+            "build-id, an executable stack and a file that others may change. It also tells\n"
+            "whether a host would take the module. Each finding comes with its remedy, and any\n"
+            "finding makes the exit status 1. Of the module only its constructors run, in a\n"
+            "throw-away process.\n",
+    .least = 1,
+    .most = 1,
+    .examples = "pgflowctl lint ./audit_v2.so\n"
+                "pgflowctl lint build/audit_v2.so --against released/audit_v2.so\n",
+    .run = execute,
+    .options = {{"against", "OLD.so", "compare with the released build, as compare does"}},
+};

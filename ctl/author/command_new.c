@@ -147,7 +147,7 @@ static void print_files(const struct invocation *invocation, const char *name, s
     buf_free(&path);
 }
 
-int command_new(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     const char *name = invocation->arguments[0];
     const char *lang = invocation_value(invocation, "lang");
@@ -163,3 +163,19 @@ int command_new(struct invocation *invocation, struct error *error)
     print_files(invocation, name, language);
     return DONE;
 }
+
+const struct command command_new = {
+    .name = "new",
+    .arguments = "NAME",
+    .summary = "begin a flow: a folder that builds, has a test, and runs",
+    .help = "Writes the folder NAME with a small flow, its build (CMake for C and C++, make and\n"
+            "rustc without crates for Rust), a test of each step, a job for CI and a README.\n"
+            "The alias is NAME and the concrete flow NAME_v1, so that a second version can\n"
+            "follow. Files that exist are never overwritten.\n",
+    .least = 1,
+    .most = 1,
+    .examples = "pgflowctl new my_flow\n"
+                "pgflowctl new my_flow --lang rust\n",
+    .run = execute,
+    .options = {{"lang", "c|c++|rust", "in which language (default: c)"}},
+};

@@ -111,7 +111,7 @@ static void print_verdict(const struct doctor *doctor)
                warnings == 1 ? "" : "s");
 }
 
-int command_doctor(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     struct doctor doctor = {.db = invocation->db,
                             .json = invocation->json,
@@ -131,3 +131,23 @@ int command_doctor(struct invocation *invocation, struct error *error)
     bool sick = doctor.counts[DOCTOR_PROBLEM] > 0 || (strict && doctor.counts[DOCTOR_WARNING] > 0);
     return sick ? ERROR_ANSWER_NO : DONE;
 }
+
+const struct command command_doctor = {
+    .name = "doctor",
+    .arguments = "",
+    .summary = "find what stops work, and say what to do",
+    .help = "Checks the connection, pooler, LISTEN, clocks, schema and version, server, roles,\n"
+            "queues, what blocks vacuum, paused functions, missing workers and stuck work. Exit\n"
+            "1 if there is a problem. A warning may be meant; a note says what could not be\n"
+            "checked. It changes nothing, so you can run it before every deployment. Of many\n"
+            "similar findings it shows five.\n",
+    .needs_database = true,
+    .runs_without_one = true,
+    .examples = "pgflowctl doctor\n"
+                "pgflowctl doctor --strict && ./deploy\n",
+    .run = execute,
+    .options = {{"strict", NULL, "exit 1 with a warning, too"},
+                {"all", NULL, "every finding, however many are alike; --json has them all"},
+                {"transaction-age", "S",
+                 "report transactions open for longer than S seconds (default: 300)"}},
+};

@@ -189,12 +189,12 @@ static bool know_verb(const char *verb, struct error *error)
 }
 
 /* The statements come from the manifest alone. */
-bool command_rollout_is_offline(const struct invocation *invocation)
+static bool is_offline(const struct invocation *invocation)
 {
     return invocation->count == 2 && strcmp(invocation->arguments[1], "sql") == 0;
 }
 
-int command_rollout(struct invocation *invocation, struct error *error)
+static int execute(struct invocation *invocation, struct error *error)
 {
     const char *verb = invocation->arguments[1];
     struct manifest manifest;
@@ -214,3 +214,29 @@ int command_rollout(struct invocation *invocation, struct error *error)
     manifest_free(&manifest);
     return result;
 }
+
+const struct command command_rollout = {
+    .name = "rollout",
+    .arguments = "MANIFEST.json check|sql|status|abort|close",
+    .summary = "check a deployment manifest, print its steps, show where it stands, take it back",
+    .help = "check    tells whether the database would load the manifest; exit 1 with reasons\n"
+            "sql      prints the statements of this deployment for psql, in order; needs no\n"
+            "         database\n"
+            "status   shows the present step and what it waits for; exit 0 if all is done, or\n"
+            "         if later deployments took over all its functions\n"
+            "abort    takes the deployment back, stage by stage, until it must wait; run it\n"
+            "         again then\n"
+            "close    closes a deployment that nobody will continue. Refused while its fence\n"
+            "         keeps a function disabled\n"
+            "\n"
+            "You take every step forward yourself. See docs/operations/rollout.md.\n",
+    .least = 2,
+    .most = 2,
+    .needs_database = true,
+    .is_offline = is_offline,
+    .examples = "pgflowctl rollout deployment.json check\n"
+                "pgflowctl rollout deployment.json sql > deployment.sql\n"
+                "pgflowctl rollout deployment.json status\n"
+                "pgflowctl rollout deployment.json abort\n",
+    .run = execute,
+};
