@@ -7,8 +7,8 @@
 #              the frozen version that an upgrade starts from
 # SOURCES      unused: what the list of files is, for the build
 #
-# Nobody writes down which functions an upgrade replaces: those whose file differs
-# from the frozen text.
+# Nobody writes down which functions an upgrade replaces: those whose file, with its block of planner settings
+# (sql/planner) in place, differs from the frozen text of the same name.
 cmake_minimum_required(VERSION 3.25)
 include("${SQL_DIR}/texts.cmake")
 include("${SQL_DIR}/flip.cmake")
@@ -22,6 +22,7 @@ four_digits(base_number "${BASE}")
 set(folder "${SQL_DIR}/migrations/${number}")
 file(GLOB frozen_file "${SQL_DIR}/migrations/${base_number}_*.sql")
 file(READ "${frozen_file}" frozen)
+index_sources()
 
 # A new database: one statement.
 function(assemble_schema out)

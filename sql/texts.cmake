@@ -21,6 +21,49 @@ function(replace_once out text placeholder value)
   set(${out} "${whole}" PARENT_SCOPE)
 endfunction()
 
+# The settings of a block of planner settings, sql/planner/<name>.sql without its comment.
+function(planner_block out name shown)
+  set(path "${SQL_DIR}/planner/${name}.sql")
+  if(NOT EXISTS "${path}")
+    message(FATAL_ERROR "${shown}: there is no block of planner settings ${name}; see sql/planner")
+  endif()
+  file(READ "${path}" block)
+  without_head(block "${block}")
+  set(${out} "${block}" PARENT_SCOPE)
+endfunction()
+
+# A source file as it is installed, with a block of planner settings in place of each line `-- planner: <name>`.
+function(read_source out path)
+  file(READ "${path}" content)
+  cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${SQL_DIR}" OUTPUT_VARIABLE shown)
+  while(content MATCHES "\n-- planner: *([^\n]*)\n")
+    set(name "${CMAKE_MATCH_1}")
+    planner_block(block "${name}" "${shown}")
+    replace_once(content "${content}" "-- planner: ${name}\n" "${block}")
+  endwhile()
+  set(${out} "${content}" PARENT_SCOPE)
+endfunction()
+
+# A file without the comment at its head, which is not part of the function.
+function(without_head out content)
+  set(text "${content}")
+  while(text MATCHES "^--")
+    string(FIND "${text}" "\n" end)
+    math(EXPR end "${end} + 1")
+    string(SUBSTRING "${text}" ${end} -1 text)
+  endwhile()
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+# What a source file is called, wherever it lies and whatever its number is: core/30_runs/02_table_step_tasks.sql is
+# core_table_step_tasks. Files keep their names from version to version; areas and numbers may change.
+function(name_of out shown)
+  string(REGEX REPLACE "/.*" "" top "${shown}")
+  cmake_path(GET shown STEM stem)
+  string(REGEX REPLACE "^[0-9]+_" "" stem "${stem}")
+  set(${out} "${top}_${stem}" PARENT_SCOPE)
+endfunction()
+
 # One EXECUTE per source file, so that an error shows that file and the line in it;
 # the tag must not occur in the file.
 function(wrap_text out indent shown content)
@@ -35,7 +78,7 @@ endfunction()
 function(wrap_files out indent)
   set(text "")
   foreach(path IN LISTS ARGN)
-    file(READ "${path}" content)
+    read_source(content "${path}")
     cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${SQL_DIR}" OUTPUT_VARIABLE shown)
     wrap_text(wrapped "${indent}" "${shown}" "${content}")
     string(CONCAT text "${text}" "${wrapped}")

@@ -9,8 +9,7 @@ create function pgflow._archive(queue_names text[], message_ids bigint[])
 returns void
 language plpgsql
 set search_path = ''
-set enable_seqscan = off
-set enable_bitmapscan = off
+-- planner: order
 as $$
 declare
   batch record;

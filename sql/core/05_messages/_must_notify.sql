@@ -12,8 +12,7 @@ create function pgflow._must_notify(queue_name text)
 returns boolean
 language plpgsql
 set search_path = ''
-set enable_seqscan = off
-set enable_bitmapscan = off
+-- planner: order
 set jit = off
 as $$
 declare

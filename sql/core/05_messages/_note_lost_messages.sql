@@ -8,9 +8,7 @@ returns trigger
 language plpgsql
 security definer
 set search_path = ''
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- planner: loops
 as $$
 begin
   if tg_op = 'TRUNCATE' then

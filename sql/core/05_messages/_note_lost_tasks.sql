@@ -5,9 +5,7 @@ create function pgflow._note_lost_tasks(queue_name text)
 returns void
 language plpgsql
 set search_path = ''
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- planner: loops
 set jit = off
 as $$
 begin

@@ -8,12 +8,7 @@ create function pgflow._resend_lost(queue_names text[])
 returns text[]
 language plpgsql
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 declare
   batch_size constant int := 1000;

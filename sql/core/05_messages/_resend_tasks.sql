@@ -7,10 +7,8 @@ create function pgflow._resend_tasks(queue_name text, notes pgflow.lost_messages
 returns boolean
 language plpgsql
 set search_path = ''
-set enable_seqscan = off
+-- planner: loops
 set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 set jit = off
 as $$
 declare

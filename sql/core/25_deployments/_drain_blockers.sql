@@ -6,12 +6,7 @@ returns text[]
 language sql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
   with lines (position, line) as (
     select 1, pgflow._counted(count(*), 'started run')

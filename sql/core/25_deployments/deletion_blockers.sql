@@ -8,12 +8,7 @@ returns text[]
 language plpgsql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 begin
   if not exists (select from pgflow.flows f where f.flow_slug = deletion_blockers.flow_slug) then

@@ -7,12 +7,7 @@ create function pgflow.retire_flow(flow_slug text)
 returns pgflow.flows
 language plpgsql
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 declare
   flow pgflow.flows := pgflow._require_flow(flow_slug);

@@ -6,12 +6,7 @@ create function pgflow._fail_stalled(run_ids uuid[], step_slugs text[], task_ind
 returns void
 language plpgsql
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 begin
   perform pgflow._apply_results(null, run_ids, step_slugs, task_indexes, null,

@@ -15,12 +15,7 @@ returns setof pgflow.step_tasks
 language plpgsql
 security definer
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 begin
   perform pgflow._apply_results(null, array[run_id], array[step_slug], array[task_index], null,

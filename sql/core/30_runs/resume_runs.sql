@@ -25,12 +25,7 @@ returns table (run_id uuid, new_run_id uuid, refused text)
 language plpgsql
 security definer
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 begin
   return query

@@ -6,12 +6,7 @@ returns setof uuid
 language plpgsql
 security definer
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 declare
   run_ids uuid[] := array(select pgflow._new_run_id() from unnest(inputs));

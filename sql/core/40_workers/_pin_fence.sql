@@ -13,10 +13,8 @@ create function pgflow._pin_fence(worker pgflow.workers)
 returns text
 language plpgsql
 set search_path = ''
-set enable_seqscan = off
+-- planner: loops
 set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   pin pgflow.function_pins;

@@ -7,12 +7,7 @@ language sql
 stable
 security definer
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
   select f.function_name, (
     select max(w.last_heartbeat_at) from pgflow.workers w where w.function_name = f.function_name)

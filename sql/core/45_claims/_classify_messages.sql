@@ -18,9 +18,7 @@ create function pgflow._classify_messages(
 returns pgflow._claim_item[]
 language plpgsql
 set search_path = ''
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- planner: loops
 set plan_cache_mode = force_generic_plan
 set jit = off
 as $$

@@ -6,8 +6,7 @@ create function pgflow._delete_messages(queue_names text[], message_ids bigint[]
 returns void
 language plpgsql
 set search_path = ''
-set enable_seqscan = off
-set enable_bitmapscan = off
+-- planner: order
 set jit = off
 as $$
 declare

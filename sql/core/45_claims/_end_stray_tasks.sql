@@ -5,9 +5,7 @@ create function pgflow._end_stray_tasks(at_most int)
 returns int
 language plpgsql
 set search_path = ''
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- planner: loops
 set jit = off
 as $$
 declare

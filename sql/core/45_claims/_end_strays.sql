@@ -7,9 +7,7 @@ create function pgflow._end_strays(run_ids uuid[], step_slugs text[], task_index
 returns int
 language plpgsql
 set search_path = ''
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- planner: loops
 set jit = off
 as $$
 declare

@@ -10,9 +10,7 @@ create function pgflow._item_rows(queue_name text, items pgflow._claim_item[], e
 returns pgflow.claim_row[]
 language plpgsql
 set search_path = ''
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- planner: loops
 set plan_cache_mode = force_generic_plan
 set jit = off
 as $$

@@ -7,8 +7,7 @@ create function pgflow._next_due(queue_name text, after timestamptz default '-in
 returns timestamptz
 language plpgsql
 set search_path = ''
-set enable_seqscan = off
-set enable_bitmapscan = off
+-- planner: order
 set enable_sort = off
 set jit = off
 as $$

@@ -10,8 +10,7 @@ create function pgflow._read_due_messages(queue_name text, qty int, lowest times
 returns pgflow._message_batch
 language plpgsql
 set search_path = ''
-set enable_seqscan = off
-set enable_bitmapscan = off
+-- planner: order
 set enable_sort = off
 set jit = off
 as $$

@@ -8,9 +8,7 @@ create function pgflow._requeue_queue(queue_name text, at_most int)
 returns int
 language plpgsql
 set search_path = ''
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- planner: loops
 set jit = off
 as $$
 declare

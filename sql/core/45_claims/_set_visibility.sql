@@ -11,9 +11,7 @@ create function pgflow._set_visibility(
 returns void
 language plpgsql
 set search_path = ''
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- planner: loops
 set jit = off
 as $$
 declare

@@ -9,9 +9,7 @@ create function pgflow._start_items(items pgflow._claim_item[], worker_id uuid, 
 returns void
 language plpgsql
 set search_path = ''
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- planner: loops
 set plan_cache_mode = force_generic_plan
 set jit = off
 as $$

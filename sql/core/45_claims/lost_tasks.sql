@@ -8,12 +8,7 @@ returns table (queue_name text, tasks bigint, oldest_queued_at timestamptz)
 language plpgsql
 security definer
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 begin
   for queue_name in select q.queue_name from pgflow.queues q order by q.queue_name loop

@@ -9,12 +9,7 @@ returns bigint
 language plpgsql
 security definer
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 declare
   -- No run is older than history, and no timestamp: what is asked for beyond it deletes nothing.

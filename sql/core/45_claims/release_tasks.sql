@@ -17,12 +17,7 @@ language plpgsql
 security definer
 set search_path = ''
 set lock_timeout = '2s'
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 declare
   mine int[];

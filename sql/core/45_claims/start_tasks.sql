@@ -15,12 +15,7 @@ create function pgflow.start_tasks(
 returns setof pgflow.step_task_record
 language plpgsql
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 declare
   kind text := (select q.kind from pgflow.queues q where q.queue_name = lower($4));
@@ -60,12 +55,7 @@ create function pgflow.start_tasks(flow_slug text, msg_ids bigint[], worker_id u
 returns setof pgflow.step_task_record
 language plpgsql
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 declare
   own_queue text := (

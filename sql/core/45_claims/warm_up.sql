@@ -10,12 +10,7 @@ returns void
 language plpgsql
 security definer
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 declare
   nobody constant uuid := gen_random_uuid();

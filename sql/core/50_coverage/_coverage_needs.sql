@@ -10,12 +10,7 @@ returns table (flow_slug text, step_slug text, reason text)
 language sql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
   with recursive in_service as materialized (
     select f.flow_slug

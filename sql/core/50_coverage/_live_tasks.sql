@@ -7,12 +7,7 @@ returns table (queue_name text, status text, tasks bigint)
 language sql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
   select t.queue_name, t.status, count(*)
   from pgflow.queues q

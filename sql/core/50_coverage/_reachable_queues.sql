@@ -4,12 +4,7 @@ returns text[]
 language sql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
   select coalesce(array_agg(q.queue_name order by q.queue_name), '{}')
   from (

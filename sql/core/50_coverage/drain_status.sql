@@ -23,12 +23,7 @@ returns table (
 language plpgsql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 #variable_conflict use_column
 declare

@@ -7,12 +7,7 @@ returns table (flow_slug text, is_active boolean, started_runs bigint)
 language sql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
   select f.flow_slug, a.active_flow_slug is not null,
          case when a.active_flow_slug is null then (

@@ -10,12 +10,7 @@ returns jsonb
 language sql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
   with started as (
     select t.flow_slug, t.step_slug, count(*) as tasks

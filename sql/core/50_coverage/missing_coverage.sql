@@ -7,12 +7,7 @@ returns table (flow_slug text, step_slug text, reasons text[], counts bigint[])
 language sql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
   with missing as (
     select n.flow_slug, n.step_slug, n.reason

@@ -10,12 +10,7 @@ returns table (flow_slug text, step_slug text, reasons text[])
 language sql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
   select n.flow_slug, n.step_slug,
          array_agg(n.reason order by array_position('{active,draining,executable,recoverable}', n.reason))

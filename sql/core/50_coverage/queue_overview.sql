@@ -14,12 +14,7 @@ returns table (queue_name text, kind text, is_needed boolean, ready bigint, dela
 language sql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
   with worker as (
     select lower(w.queue_name) as queue_name,

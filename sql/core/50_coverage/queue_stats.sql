@@ -6,12 +6,7 @@ returns table (flow_slug text, step_slug text, depth bigint, oldest_age interval
 language sql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
   select w.flow_slug, w.step_slug, w.ready + w.delayed,
          case when w.ready_since is not null then greatest(clock_timestamp() - w.ready_since, interval '0') end, w.started

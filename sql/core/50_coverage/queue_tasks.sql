@@ -8,12 +8,7 @@ returns table (flow_slug text, step_slug text, ready bigint, delayed bigint, rea
 language plpgsql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 declare
   messages regclass := to_regclass(format('pgmq.%I', pgmq.format_table_name(queue, 'q')));

@@ -11,12 +11,7 @@ returns table (step_slug text, state text, tasks bigint, since timestamptz, unti
 language plpgsql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
 declare
   at_queue record;

@@ -7,12 +7,7 @@ returns setof text
 language sql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
   with rows as (
     select b.function_name, b.module_sets, w.worker_id, w.standby, w.started_at, w.stopped_at, w.deprecated_at,

@@ -11,12 +11,7 @@ returns table (worker_id uuid, function_name text, queue_name text, is_at_work b
 language sql
 stable
 set search_path = ''
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+-- planner: keys
 as $$
   with held as (
     select t.last_worker_id, count(*) as tasks
