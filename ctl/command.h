@@ -103,6 +103,8 @@ extern const struct command command_exec;
 extern const struct command command_start;
 extern const struct command command_runs;
 extern const struct command command_run;
+extern const struct command command_retry;
+extern const struct command command_resume;
 extern const struct command command_cancel;
 extern const struct command command_workers;
 extern const struct command command_queue;

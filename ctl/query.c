@@ -63,7 +63,7 @@ static void explain(struct db_sync *db, struct error *error)
     (void)snprintf(sqlstate, sizeof sqlstate, "%s", db_sync_sqlstate(db));
     static const char *const not_there[] = {"3F000", "42P01", "42883"};
     static const char *const bad_word[] = {"42704", "22023", "22P02", "22007",
-                                           "22008", "23514", "23505"};
+                                           "2201B", "22008", "23514", "23505"};
     if (strcmp(sqlstate, "55000") == 0)
         error->code = ERROR_ANSWER_NO;
     else if (is_one_of(sqlstate, bad_word, sizeof bad_word / sizeof bad_word[0]))
