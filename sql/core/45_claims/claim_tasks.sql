@@ -30,16 +30,18 @@ begin
   end if;
 
   select w.* into worker from pgflow.workers w where w.worker_id = $3;
-  reason := pgflow._fence_reason(worker, queue_name);
-  if reason is null and coalesce(cardinality(message_ids), 0) = 0 then
-    return next pgflow._empty_row(queue_name, pgflow._next_due(queue_name));
-    return;
-  elsif reason is null then
+  if cardinality(message_ids) > 0
+    and worker.worker_id is not null and worker.deprecated_at is null and worker.stopped_at is null and not worker.standby
+    and (lower(worker.queue_name) <> lower(queue_name)) is not true then
     select w.* into worker from pgflow.workers w where w.worker_id = $3 for share;
-    reason := pgflow._fence_reason(worker, queue_name);
   end if;
+  -- Once, behind the lock: what changed while the claim waited for it counts.
+  reason := pgflow._fence_reason(worker, queue_name);
   if reason is not null then
     return next pgflow._fenced_row(queue_name, reason);
+    return;
+  elsif coalesce(cardinality(message_ids), 0) = 0 then
+    return next pgflow._empty_row(queue_name, pgflow._next_due(queue_name));
     return;
   end if;
 

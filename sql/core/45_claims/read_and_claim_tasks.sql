@@ -25,7 +25,8 @@ as $$
 declare
   moment timestamptz := clock_timestamp();
   worker pgflow.workers;
-  due record;
+  next_due timestamptz;
+  lowest timestamptz;
   batch pgflow._message_batch;
   reason text;
 begin
@@ -35,22 +36,25 @@ begin
   end if;
 
   select w.* into worker from pgflow.workers w where w.worker_id = $4;
-  reason := pgflow._fence_reason(worker, queue_name);
-  if reason is null then
-    select d.next_due, d.lowest into due from pgflow._due_from_low_water(queue_name, moment) d;
-    if due.next_due is null or due.next_due > moment then
-      return next pgflow._empty_row(queue_name, due.next_due);
-      return;
-    end if;
-    select w.* into worker from pgflow.workers w where w.worker_id = $4 for share;
-    reason := pgflow._fence_reason(worker, queue_name);
+  -- Whoever is kept away by its own row is told so before the queue is looked at, which may be gone.
+  if worker.worker_id is not null and worker.deprecated_at is null and worker.stopped_at is null and not worker.standby
+    and (lower(worker.queue_name) <> lower(queue_name)) is not true then
+    select d.next_due, d.lowest into next_due, lowest from pgflow._due_from_low_water(queue_name, moment) d;
   end if;
+  if next_due <= moment then
+    select w.* into worker from pgflow.workers w where w.worker_id = $4 for share;
+  end if;
+  -- Once, behind the lock: what changed while the claim waited for it counts.
+  reason := pgflow._fence_reason(worker, queue_name);
   if reason is not null then
     return next pgflow._fenced_row(queue_name, reason);
     return;
+  elsif next_due is null or next_due > moment then
+    return next pgflow._empty_row(queue_name, next_due);
+    return;
   end if;
 
-  batch := pgflow._read_due_messages(queue_name, qty, due.lowest);
+  batch := pgflow._read_due_messages(queue_name, qty, lowest);
   if batch.msg_ids is null then
     -- Others hold what is visible; what they make of it is not ours to wait for.
     return next pgflow._empty_row(queue_name, pgflow._next_due(queue_name, clock_timestamp()));

@@ -179,6 +179,41 @@ def test_an_apply_that_waits_for_a_registration_sees_its_worker(database, sql):
         apply.result()
 
 
+@pytest.mark.parametrize("form", ["read_and_claim_tasks", "claim_tasks"])
+def test_a_claim_that_waited_for_its_worker_sees_the_pin_that_came_meanwhile(database, sql, form):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgflow.start_flow('f', '{}')")
+    message = sql.one("select msg_id from pgmq.q_f")
+    other, claimer = database.session(), database.session()
+    other.run("begin")
+    other.run("select from pgflow.workers where worker_id = %s for update", worker)
+    claim = Background(lambda: claimer.claim(worker, "f") if form == "read_and_claim_tasks" else claimer.run(
+        "select outcome, reason from pgflow.claim_tasks('f', %s, %s, array[('f', 'a')::pgflow.task_pair])", [message], worker))
+    database.wait_until_blocked(claimer.pid())
+    sql.run("insert into pgflow.function_pins (function_name, deployment, queue_name, module_sets) values ('fn', 'd', 'f', '[[\"m\"]]')")
+
+    other.run("commit")
+
+    rows = [(row["outcome"], row["reason"]) if isinstance(row, dict) else row for row in claim.result()]
+    assert rows == [("fenced", "must_stop")], "it announced no protocol, so it is told what a host of 0.1 knows"
+
+
+@pytest.mark.parametrize("waiting", [0, 3])
+def test_a_claim_asks_for_the_pin_once(database, sql, waiting):
+    deploy(sql, "f", {"a": []})
+    worker = register(sql, "f", "fn", [("f", "a")])
+    sql.run("select pgflow.start_flows('f', array_fill('{}'::jsonb, array[%s])) where %s > 0", waiting, waiting)
+    sql.run("set track_functions = 'all'")
+    sql.run("begin")
+
+    assert len(sql.claim(worker, "f")) == max(waiting, 1)
+
+    calls = "select pg_stat_get_xact_function_calls('pgflow._pin_fence(pgflow.workers)'::regprocedure)"
+    assert sql.one(calls) == 1
+    sql.run("commit")
+
+
 def test_two_first_registrations_on_two_queues_are_not_both_accepted(database, sql):
     deploy(sql, "f", {"a": []})
     sql.run("select pgflow.track_worker_function('fn', 'process')")
