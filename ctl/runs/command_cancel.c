@@ -60,7 +60,7 @@ static int cancel_one(struct invocation *invocation, struct error *error)
  * locks them. */
 static const char page_sql[] =
     "with page as materialized (select f.run_id, f.at, row_number() over () as place"
-    "  from pgflow.find_runs($1::jsonb, $2::timestamptz, $3::uuid, $4::int) f), "
+    "  from pgflow.find_runs($1::jsonb, $2::timestamptz, $3::uuid, $4::int, false) f), "
     "done as materialized (select o.run_id, (pgflow.cancel_run(o.run_id,"
     "    coalesce($5, 'cancelled by ' || session_user))).status"
     "  from (select p.run_id from page p order by p.run_id) o) "

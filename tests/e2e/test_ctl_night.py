@@ -157,18 +157,18 @@ def test_runs_at_work_are_cancelled_by_what_they_have_in_common(database):
 def test_a_resume_of_many_that_was_killed_goes_on_without_doubling(database):
     database.rows("select pgflow.create_flow('many')")
     database.rows("select pgflow.add_step('many', 'a')")
-    database.rows("select pgflow.start_flows('many', array_fill('{}'::jsonb, array[5000]))")
+    database.rows("select pgflow.start_flows('many', array_fill('{}'::jsonb, array[7000]))")
     assert ctl(database, "cancel", "--flow", "many", "--yes").returncode == 0
     env = environment(PGFLOW_DATABASE=database.url)
     command = ["resume", "--status", "cancelled", "--flow", "many", "--yes"]
 
     # Held up behind its first page: one of the runs of the second is locked.
     lock = psycopg2.connect(database.url)
-    second_page = database.value("select run_id from pgflow.find_runs('{\"status\": \"cancelled\"}', max_runs => 5000) offset 1500 limit 1")
+    second_page = database.value("select run_id from pgflow.find_runs('{\"status\": \"cancelled\"}', max_runs => 7000) offset 5500 limit 1")
     with lock, lock.cursor() as cursor:
         cursor.execute("select from pgflow.runs where run_id = %s for update", (second_page,))
         killed = Program([CTL, *command], env, None)
-        database.until("select count(*) = 1000 from pgflow.run_restarts")
+        database.until("select count(*) = 5000 from pgflow.run_restarts")
         wait_until(lambda: database.value("select count(*) from pg_stat_activity where wait_event_type = 'Lock'") == 1)
         killed.signal(signal.SIGKILL)
         killed.wait()
@@ -177,10 +177,10 @@ def test_a_resume_of_many_that_was_killed_goes_on_without_doubling(database):
     before = database.value("select count(*) from pgflow.run_restarts")
     result = ctl(database, *command)
 
-    assert before in (1000, 2000)  # The server may have finished the page that it had begun.
-    assert (result.returncode, result.stdout) == (0, f"{5000 - before} runs resumed\n")
-    assert database.value("select count(distinct restart_of_run_id) from pgflow.run_restarts") == 5000
-    assert database.value("select count(*) from pgflow.run_restarts") == 5000
+    assert before in (5000, 7000)  # The server may have finished the page that it had begun.
+    assert (result.returncode, result.stdout) == (0, f"{7000 - before} runs resumed\n")
+    assert database.value("select count(distinct restart_of_run_id) from pgflow.run_restarts") == 7000
+    assert database.value("select count(*) from pgflow.run_restarts") == 7000
     database.audit()
 
 

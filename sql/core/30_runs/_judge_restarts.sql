@@ -19,6 +19,16 @@ begin
   for no key update of r;
 
   return array(
+    with root_map as materialized (
+      select distinct on (x.flow_slug) x.flow_slug, x.step_slug
+      from (select distinct coalesce(target, a.flow_slug) as flow_slug from unnest(restarts) a) f
+      cross join lateral (
+        select s.flow_slug, s.step_slug, s.step_index
+        from pgflow.steps s
+        where s.flow_slug = f.flow_slug and s.step_type = 'map' and s.deps_count = 0
+        offset 0) x
+      order by x.flow_slug, x.step_index
+    )
     select row(a.place, a.run_id, a.flow_slug, a.new_run_id, '{}', '{}', '{}', coalesce(a.refused, case
       when r.run_id is null then 'there is no run ' || a.run_id || '; it may have been pruned or deleted with its flow'
       when r.status = 'started' then 'it is still at work; cancel it first (pgflow.cancel_run)'
@@ -43,10 +53,6 @@ begin
       order by x.restart_no desc
       limit 1) earlier on true
     left join lateral (
-      select x.step_slug
-      from pgflow.steps x
-      where x.flow_slug = coalesce(target, a.flow_slug) and x.step_type = 'map' and x.deps_count = 0
-      order by x.step_index
-      limit 1) root on true);
+      select x.step_slug from root_map x where x.flow_slug = coalesce(target, a.flow_slug) limit 1) root on true);
 end
 $$;

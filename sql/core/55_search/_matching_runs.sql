@@ -3,11 +3,12 @@
 -- after_at, after_run   the place: at and run_id of the last row that was seen; null: from the start
 -- Rows: run_id, flow_slug, status; at: failed_at where failed or cancelled runs alone are asked for, else started_at;
 -- step_slug, error, worker_id: of the step that failed first (among those that the filter asks for), and who had the
--- last attempt of its task; null where none failed.
+-- last attempt of its task; null where none failed, and without with_cause where the filter does not ask for them.
 --
 -- Both branches walk an index in the order of the answer and stop when they have enough.
 -- Locks: none.
-create function pgflow._matching_runs(f pgflow._run_filter, after_at timestamptz, after_run uuid, max_runs int)
+create function pgflow._matching_runs(
+  f pgflow._run_filter, after_at timestamptz, after_run uuid, max_runs int, with_cause boolean)
 returns table (run_id uuid, flow_slug text, status text, at timestamptz, step_slug text, error text, worker_id uuid)
 language plpgsql
 stable
@@ -46,7 +47,7 @@ begin
       from pgflow.step_tasks x
       where x.run_id = r.run_id and x.step_slug = s.step_slug and x.last_worker_id is not null
       order by x.status || '' = 'failed' desc, x.failed_at, x.task_index
-      limit 1) t on true) k on true
+      limit 1) t on true) k on with_cause or f.step_slug is not null or f.error is not null or f.worker_ids is not null
   where r.status = any (f.statuses)
     and (f.flow_slugs is null or r.flow_slug = any (f.flow_slugs))
     and (f.step_slug is null and f.error is null or k.step_slug is not null)

@@ -25,7 +25,8 @@ begin
   end if;
   return query
   select k.name, count(*), min(m.at), max(m.at), (array_agg(m.run_id order by m.at desc, m.run_id desc))[1]
-  from pgflow._matching_runs(pgflow._read_run_filter(filter), null, null, null) m
+  from pgflow._matching_runs(pgflow._read_run_filter(filter), null, null, null,
+                             coalesce(group_by in ('error', 'step', 'build', 'host'), false)) m
   cross join lateral (
     select case group_by
       when 'error' then pgflow._error_kind(m.error)
