@@ -160,3 +160,6 @@ class Tour:
         self.calm("deprecate_workers", "select pgflow.deprecate_workers('{spare fn}')")
         owner.run("select pgflow.create_flow('brief'), pgflow.add_step('brief', 'a')")
         self.calm("retire_flow", "select pgflow.retire_flow('brief')")
+        owner.run("select pgflow.create_flow('doomed'), pgflow.add_step('doomed', 'a')")
+        owner.run("select count(*) from pgflow.start_flows('doomed', array_fill('{}'::jsonb, array[20]))")
+        self.calm("delete_flow_and_data", "select pgflow.delete_flow_and_data('doomed')")
