@@ -6,6 +6,7 @@ import subprocess
 
 import catalogue
 import cluster
+import psycopg2
 import pytest
 
 FRESH = pathlib.Path(os.environ["PGFLOW_MIGRATION"])
@@ -116,6 +117,73 @@ def test_a_new_database_goes_back_too_and_up_again(database):
     assert migrate(database).returncode == 0
     found = read(database)
     assert found == fresh, explain(found, fresh)
+
+
+OLD_HOST = "pgflow.register_worker(gen_random_uuid(), 'f', 'old fn', array[('f', 'a')::pgflow.task_pair], '{\"version\": \"0.1.0\"}')"
+ROUTINES = "select oid::regprocedure::text from pg_proc where pronamespace in ('pgflow'::regnamespace, 'pgmq'::regnamespace)"
+CALLERS = """
+    select p.oid::regprocedure::text from pg_proc p
+    where p.pronamespace = 'pgflow'::regnamespace and p.prosrc ~ ('pgflow\\.(' || '%s' || ')\\M')"""
+
+
+@pytest.mark.parametrize("comes_from", ["version 1", "nothing"])
+def test_the_contract_waits_for_the_last_old_host_and_removes_what_only_it_needed(database, comes_from):
+    if comes_from == "version 1":
+        install(database, FROZEN)
+    assert migrate(database).returncode == 0
+    database.run("select pgflow.create_flow('f'), pgflow.add_step('f', 'a')")
+    assert database.run(f"select {OLD_HOST} is not null") == [(True,)]
+    before = {name for name, in database.run(ROUTINES)}
+
+    refused = migrate(database, "--contract")
+
+    assert refused.returncode == 78
+    assert "hosts are alive that cannot serve schema version 2" in refused.stderr and "function old fn" in refused.stderr
+    assert {name for name, in database.run(ROUTINES)} == before
+    assert database.run("select * from pgflow.schema_version()") == [(2, 1)]
+
+    database.run("select pgflow.mark_worker_stopped(worker_id) from pgflow.workers")
+    done = migrate(database, "--contract")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert database.run("select * from pgflow.schema_version()") == [(2, 2)]
+    gone = before - {name for name, in database.run(ROUTINES)}
+    assert gone == {"pgflow._read_messages(text,integer)", "pgflow._create_flow_from_shape(text,jsonb)"}
+    names = "|".join(name.split(".")[1].split("(")[0] for name in gone)
+    assert database.run(CALLERS % names) == [], "they call what the contract has removed"
+    with pytest.raises(psycopg2.errors.ObjectNotInPrerequisiteState, match="runs hosts of version 2 on"):
+        database.run(f"select {OLD_HOST}")
+    assert migrate(database, "--contract").returncode == 0
+    assert migrate(database).returncode == 0
+    assert {name for name, in database.run(ROUTINES)} == before - gone
+
+
+def test_the_contract_goes_on_where_it_was_killed(database):
+    install(database, FRESH)
+    database.run("update pgflow.schema_migrations set oldest_host = version where version = 2")
+    database.run("drop function pgflow._read_messages(text, int)")
+
+    done = migrate(database, "--contract")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert database.run("select to_regproc('pgflow._create_flow_from_shape')") == [(None,)]
+
+
+def test_work_goes_on_after_the_contract(database):
+    install(database, FRESH)
+    assert migrate(database, "--contract").returncode == 0
+    database.run("select pgflow.create_flow('f'), pgflow.add_step('f', 'a')")
+    database.run("select pgflow.start_flow('f', '{}')")
+    info = '{"version": "0.2.0", "protocol": 2, "schema": {"oldest": 2, "newest": 2}}'
+    worker = database.run("select gen_random_uuid()")[0][0]
+    database.run(f"select pgflow.register_worker('{worker}', 'f', 'fn', array[('f', 'a')::pgflow.task_pair], '{info}')")
+
+    claimed = database.run(f"select outcome, run_id, claim_no from pgflow.read_and_claim_tasks('f', 1, 5, '{worker}')")
+
+    assert [row[0] for row in claimed] == ["started"]
+    assert database.run(f"select outcome from pgflow.finish_tasks('{worker}', '{{{claimed[0][1]}}}', '{{a}}', '{{0}}', "
+                        f"'{{{claimed[0][2]}}}', '{{completed}}', '{{1}}', '{{null}}')") == [("completed",)]
+    assert database.run("select status from pgflow.runs") == [("completed",)]
 
 
 def test_the_triggers_of_queues_come_with_maintenance_and_go_on_the_way_back(old):
