@@ -1,12 +1,15 @@
 /*
- * pgflowctl rollout MANIFEST.json check|sql|status|abort|close. The way forward is
- * the operator's, step by step; the way back is one command.
+ * pgflowctl rollout MANIFEST.json check|sql|status|run|abort|close. The way forward is
+ * the operator's, step by step or driven by `run`; the way back is one command.
  */
 #include "ctl/command.h"
 #include "ctl/json_output.h"
 #include "ctl/plain.h"
 #include "ctl/query.h"
+#include "ctl/rollout/driver_lock.h"
 #include "ctl/rollout/manifest.h"
+#include "ctl/rollout/rollout_rows.h"
+#include "ctl/rollout/rollout_run.h"
 #include "ctl/rollout/rollout_sequence.h"
 
 #include "base/limits.h"
@@ -15,28 +18,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-/* A deployment that nobody loaded is at its first step. */
-#define STATUS_ROWS                                                                                \
-    "with known as (select d.deployment, d.manifest <> $2::jsonb as differs,"                      \
-    "                      coalesce(d.fenced_at, d.applied_at) is not null as has_begun"           \
-    "               from pgflow.deployment_manifest d where d.deployment = $1),"                   \
-    " steps as ("                                                                                  \
-    "  select s.* from known k cross join lateral pgflow.rollout_progress(k.deployment) s"         \
-    "  union all select 1, 'load', 'now', array['psql: the first block of: rollout MANIFEST sql']" \
-    "    , '{}'::text[] where not exists (select from known)"                                      \
-    "  union all select 0, 'file', 'now', array['the file differs from the manifest that was"      \
-    " loaded' || case when k.has_begun then ', and whose deployment has begun: give the file a"    \
-    " deployment name of its own' else ': load it, or give it a name of its own' end]"             \
-    "    , '{}'::text[] from known k where k.differs) "
-
-static const char status_sql[] = STATUS_ROWS
-    "select step, name, state, array_to_string(waits_for, e'\\n'), array_to_string(notes, e'\\n')"
-    " from steps order by 1";
-static const char status_json_sql[] =
-    STATUS_ROWS "select step, name, state, to_jsonb(waits_for) as waits_for,"
-                " to_jsonb(notes) as notes from steps order by 1";
-enum { STEP, NAME, STATE, WAITS_FOR, NOTES };
 
 static int check(struct invocation *invocation, const struct manifest *manifest,
                  struct error *error)
@@ -86,23 +67,16 @@ static void print_status(const struct db_rows *rows)
     }
 }
 
-/* A deployment that later ones took over asks for nothing any more. */
-static bool is_over(const char *state)
-{
-    return strcmp(state, "done") == 0 || strcmp(state, "superseded") == 0;
-}
-
 static int status(struct invocation *invocation, const struct manifest *manifest,
                   struct error *error)
 {
-    const char *values[] = {manifest->deployment, manifest->text.data};
-    struct db_rows *rows = query_rows(
-        invocation->db, invocation->json ? status_json_sql : status_sql, values, 2, error);
+    struct db_rows *rows = rollout_rows(invocation->db, manifest->deployment, manifest->text.data,
+                                        invocation->json, error);
     if (rows == NULL)
         return FAILED;
     bool done = true;
     for (size_t i = 0; i < db_rows_count(rows); i++)
-        done = done && is_over(db_rows_text(rows, i, STATE));
+        done = done && rollout_is_over(db_rows_text(rows, i, STATE));
     if (invocation->json)
         json_print_rows(stdout, rows);
     else
@@ -111,14 +85,16 @@ static int status(struct invocation *invocation, const struct manifest *manifest
     return done ? DONE : ERROR_ANSWER_NO;
 }
 
-/* One stage a call, each a transaction of its own, until it is done or has to wait;
- * what it waits for is the database's refusal. */
+/* Not while a driver goes forward. One stage a call, each a transaction of its own, until it is
+ * done or has to wait; what it waits for is the database's refusal. */
 static int abort_deployment(struct invocation *invocation, const struct manifest *manifest,
                             struct error *error)
 {
     static const char sql[] = "select a.stage, a.is_done, array_to_string(a.lines, e'\\n') as lines"
                               " from pgflow.abort_manifest($1) a";
     bool done = false;
+    if (!driver_lock_is_free(invocation->db, manifest->deployment, error))
+        return FAILED;
     while (!done) {
         struct db_rows *rows = query_rows(invocation->db, sql, &manifest->deployment, 1, error);
         if (rows == NULL)
@@ -176,7 +152,7 @@ static int print_sql(const struct invocation *invocation, const struct manifest 
 
 static bool know_verb(const char *verb, struct error *error)
 {
-    static const char *const verbs[] = {"check", "sql", "status", "abort", "close"};
+    static const char *const verbs[] = {"check", "sql", "status", "run", "abort", "close"};
     enum { VERBS = sizeof verbs / sizeof verbs[0] };
     for (size_t i = 0; i < VERBS; i++) {
         if (strcmp(verb, verbs[i]) == 0)
@@ -184,7 +160,7 @@ static bool know_verb(const char *verb, struct error *error)
     }
     const char *near = text_nearest(verb, verbs, VERBS);
     return error_set(error, ERROR_USAGE,
-                     "rollout '%s': give check, sql, status, abort or close%s%s", verb,
+                     "rollout '%s': give check, sql, status, run, abort or close%s%s", verb,
                      near != NULL ? "; did you mean " : "", near != NULL ? near : "");
 }
 
@@ -198,13 +174,16 @@ static int execute(struct invocation *invocation, struct error *error)
 {
     const char *verb = invocation->arguments[1];
     struct manifest manifest;
-    if (!know_verb(verb, error) || !manifest_read(&manifest, invocation->arguments[0], error))
+    if (!know_verb(verb, error) || !rollout_run_options_fit(invocation, verb, error) ||
+        !manifest_read(&manifest, invocation->arguments[0], error))
         return FAILED;
     int result = FAILED;
     if (strcmp(verb, "sql") == 0)
         result = print_sql(invocation, &manifest, error);
     else if (strcmp(verb, "check") == 0)
         result = check(invocation, &manifest, error);
+    else if (strcmp(verb, "run") == 0)
+        result = rollout_run(invocation, &manifest, error);
     else if (strcmp(verb, "abort") == 0)
         result = abort_deployment(invocation, &manifest, error);
     else if (strcmp(verb, "close") == 0)
@@ -217,19 +196,26 @@ static int execute(struct invocation *invocation, struct error *error)
 
 const struct command command_rollout = {
     .name = "rollout",
-    .arguments = "MANIFEST.json check|sql|status|abort|close",
-    .summary = "check a deployment manifest, print its steps, show where it stands, take it back",
+    .arguments = "MANIFEST.json check|sql|status|run|abort|close",
+    .summary = "check a deployment manifest, show where it stands, drive it, take it back",
     .help = "check    tells whether the database would load the manifest; exit 1 with reasons\n"
             "sql      prints the statements of this deployment for psql, in order; needs no\n"
             "         database\n"
             "status   shows the present step and what it waits for; exit 0 if all is done, or\n"
             "         if later deployments took over all its functions\n"
+            "run      takes every step to the end, or waits for it; exit 0 when that is so.\n"
+            "         Exit 1 if it stopped in a safe state: a wait was too long, a hook did\n"
+            "         not help, you said no, or another driver is at work. Run it again: it\n"
+            "         goes on from where the deployment stands, on any machine\n"
             "abort    takes the deployment back, stage by stage, until it must wait; run it\n"
             "         again then\n"
             "close    closes a deployment that nobody will continue. Refused while its fence\n"
             "         keeps a function disabled\n"
             "\n"
-            "You take every step forward yourself. See docs/operations/rollout.md.\n",
+            "run stops and starts hosts by the commands in MANIFEST.hooks.json. Without one it\n"
+            "says what to do and waits until that is so. It asks before the switch of new\n"
+            "starts and before a retirement. It needs a direct connection: a pooler is\n"
+            "refused. See docs/operations/rollout.md.\n",
     .least = 2,
     .most = 2,
     .needs_database = true,
@@ -237,6 +223,15 @@ const struct command command_rollout = {
     .examples = "pgflowctl rollout deployment.json check\n"
                 "pgflowctl rollout deployment.json sql > deployment.sql\n"
                 "pgflowctl rollout deployment.json status\n"
+                "pgflowctl rollout deployment.json run --dry-run\n"
+                "pgflowctl rollout deployment.json run --until confirm\n"
                 "pgflowctl rollout deployment.json abort\n",
+    .options = {{"until", "STEP", "run: end when this step is done, by its name in status"},
+                {"dry-run", NULL, "run: show what it would do; change nothing, run no hook"},
+                {"yes", NULL, "run: do not ask before the switch and before a retirement"},
+                {"timeout", "SECONDS", "run: longest wait at one step (default: 900)"},
+                {"drain-timeout", "SECONDS", "run: longest wait for the drain (default: 86400)"},
+                {"hooks", "FILE", "run: hooks in another file than MANIFEST.hooks.json"},
+                {"then", "FILE", "run: drive this manifest once the first one is through"}},
     .run = execute,
 };

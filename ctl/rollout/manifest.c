@@ -46,6 +46,16 @@ bool manifest_read(struct manifest *manifest, const char *path, struct error *er
     return false;
 }
 
+bool manifest_parse(struct manifest *manifest, const char *name, struct buf *text,
+                    struct error *error)
+{
+    *manifest = (struct manifest){.text = *text};
+    if (parse(manifest, name, error))
+        return true;
+    cJSON_Delete(manifest->json);
+    return false;
+}
+
 void manifest_free(struct manifest *manifest)
 {
     cJSON_Delete(manifest->json);

@@ -22,6 +22,10 @@ struct manifest {
 /* ERROR_USAGE: no such file, no JSON, no deployment or no entries. On failure
  * there is nothing to free. */
 bool manifest_read(struct manifest *manifest, const char *path, struct error *error) MUST_CHECK;
+/* The same of a text that came from elsewhere, called `name` in errors; it is the manifest's
+ * then. On failure it stays the caller's. */
+bool manifest_parse(struct manifest *manifest, const char *name, struct buf *text,
+                    struct error *error) MUST_CHECK;
 void manifest_free(struct manifest *manifest);
 
 size_t manifest_count(const struct manifest *manifest);
