@@ -20,7 +20,13 @@
 
 /* Nothing notifies of what a driver waits for: worker rows, runs that end, and the
  * operator's processes. */
-enum { FIRST_LOOK_MS = 50, LONGEST_LOOK_MS = 2000, TELL_MS = 30000, TELL_CHANGE_MS = 1000 };
+enum {
+    FIRST_LOOK_MS = 50,
+    LONGEST_LOOK_MS = 2000,
+    TELL_MS = 30000,
+    TELL_CHANGE_MS = 1000,
+    LOCK_MS = 2000
+};
 
 /* A deployment that is driven: that of the file, or the retirement that follows it. */
 struct target {
@@ -348,12 +354,24 @@ static bool drive_all(struct driver *driver, struct error *error)
     return turn != TURN_STOPS;
 }
 
+/* A driver that was just killed has its lock until its hook is ended. */
+static bool take_lock(struct driver *driver, struct error *error)
+{
+    uint64_t until_ms = clock_steady_ms() + LOCK_MS;
+    while (!driver_lock_take(driver->db, driver->lock, error)) {
+        if (error->code != ERROR_ANSWER_NO || clock_steady_ms() >= until_ms)
+            return false;
+        (void)db_sync_wait(driver->db, FIRST_LOOK_MS);
+    }
+    error_clear(error);
+    return true;
+}
+
 bool driver_run(struct driver *driver, struct error *error)
 {
     driver->lock = driver->manifest->deployment;
     driver->report.deployment = driver->lock;
-    if (!driver_lock_require_session(driver->db, error) ||
-        !driver_lock_take(driver->db, driver->lock, error))
+    if (!driver_lock_require_session(driver->db, error) || !take_lock(driver, error))
         return false;
     if (!drive_all(driver, error))
         return false;

@@ -13,13 +13,15 @@
 
 #include <string.h>
 
+static const char deploys[] = "would wait until a host with the modules of the manifest stands by "
+                              "for each function that is replaced or added";
+
 static const char *const texts[DRIVER_STEPS] = {
     [STEP_LOAD] = "would load the manifest",
     [STEP_FENCE] = "would insert the functions that have no row, and disable what is replaced",
     [STEP_DEPRECATE] = "would deprecate the old workers of what is replaced",
     [STEP_WAIT] = "would wait until none of them works or has a task",
-    [STEP_DEPLOY] = "would wait until a host with the modules of the manifest stands by for each "
-                    "function that is replaced or added",
+    [STEP_DEPLOY] = deploys,
     [STEP_APPLY] = "would set the final states and pin the functions to those modules",
     [STEP_CONFIRM] = "would wait until live workers cover every queue",
     [STEP_SWITCH] = "would ask, then let new starts go to the new version, if there is one",

@@ -85,9 +85,9 @@ void report_event(const struct report *report, const char *step, const char *eve
 void report_wait(const struct report *report, const char *step, const char *text,
                  uint64_t waited_ms, int limit_s)
 {
-    char more[96];
     uint64_t seconds = waited_ms / 1000;
     if (report->json) {
+        char more[96];
         (void)snprintf(more, sizeof more, ", \"waited_s\": %" PRIu64 ", \"limit_s\": %d", seconds,
                        limit_s);
         print_json(report, step, "waits", text, more);

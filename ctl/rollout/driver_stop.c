@@ -14,6 +14,9 @@ static const char serving[] =
     "The hosts of the manifest may serve, and no others of its functions. New starts go where they "
     "went.";
 
+static const char draining[] = "Both versions serve: new starts go to the new one, and runs of the "
+                               "old one end on the old one.";
+
 static const char *const states[DRIVER_STEPS] = {
     [STEP_NONE] = "Every step in the database is done.",
     [STEP_LOAD] = "Nothing has changed.",
@@ -24,8 +27,7 @@ static const char *const states[DRIVER_STEPS] = {
     [STEP_APPLY] = fenced,
     [STEP_CONFIRM] = serving,
     [STEP_SWITCH] = serving,
-    [STEP_DRAIN] = "Both versions serve: new starts go to the new one, and runs of the old one end "
-                   "on the old one.",
+    [STEP_DRAIN] = draining,
     [STEP_RETIRE] = "The old version is drained, and stays in service until it is retired.",
 };
 

@@ -22,8 +22,6 @@
 enum { LOOK_MS = 1000, SHOWN = 4096, NOT_FOUND = 127, BY_SIGNAL = 128 };
 enum { VARIABLES = 3 };
 
-extern char **environ;
-
 struct pipes {
     int life[2], out[2], err[2];
 };
@@ -110,8 +108,8 @@ static _Noreturn void be_keeper(const struct hook_run *run, struct pipes *pipes,
     close_end(&pipes->err[1]);
     struct pollfd polls[] = {{.fd = pidfd_open(hook, 0), .events = POLLIN},
                              {.fd = pipes->life[0], .events = POLLIN}};
-    while (polls[0].fd >= 0 && poll(polls, 2, -1) < 0 && errno == EINTR)
-        continue;
+    while (polls[0].fd >= 0 && poll(polls, 2, -1) < 0 && errno == EINTR) {
+    }
     (void)kill(-hook, SIGKILL);
     _exit(wait_status(hook));
 }
@@ -123,10 +121,10 @@ static void read_some(int end, struct buf *text)
     char bytes[1024];
     for (;;) {
         ssize_t got = read(end, bytes, sizeof bytes);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
+        if (got == 0 || (got < 0 && errno != EINTR))
             return;
+        if (got < 0)
+            continue;
         size_t room = SHOWN - text->size;
         buf_put(text, bytes, (size_t)got < room ? (size_t)got : room);
     }

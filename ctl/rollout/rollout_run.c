@@ -14,16 +14,16 @@
 
 enum { TIMEOUT_S = 900, DRAIN_TIMEOUT_S = 86400, TIMEOUT_MOST_S = 31536000 };
 
-static const char *const options[] = {"until",   "dry-run",       "yes", "hooks",
-                                      "timeout", "drain-timeout", "then"};
+static const char *const run_options[] = {"until",   "dry-run",       "yes", "hooks",
+                                          "timeout", "drain-timeout", "then"};
 
 bool rollout_run_options_fit(const struct invocation *invocation, const char *verb,
                              struct error *error)
 {
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        if (strcmp(verb, "run") != 0 && invocation_value(invocation, options[i]) != NULL)
+    for (size_t i = 0; i < sizeof run_options / sizeof run_options[0]; i++) {
+        if (strcmp(verb, "run") != 0 && invocation_value(invocation, run_options[i]) != NULL)
             return error_set(error, ERROR_USAGE, "--%s goes with rollout MANIFEST.json run",
-                             options[i]);
+                             run_options[i]);
     }
     return true;
 }
@@ -65,42 +65,40 @@ static bool read_options(const struct invocation *invocation, struct driver *dri
 }
 
 /* --hooks is for the first manifest; that of --then has its own beside it. */
-static bool drive(struct invocation *invocation, struct driver *driver,
+static bool drive(struct invocation *invocation, const struct driver *options,
                   const struct manifest *manifest, const char *path, const char *hooks_path,
                   struct error *error)
 {
     struct hooks hooks;
     if (!hooks_read(&hooks, hooks_path, path, error))
         return false;
-    driver->db = invocation->db;
-    driver->manifest = manifest;
-    driver->path = path;
-    driver->hooks = &hooks;
-    driver->report.json = invocation->json;
-    driver->report.deployment = manifest->deployment;
-    bool done = invocation_value(invocation, "dry-run") != NULL ? driver_plan(driver, error)
-                                                                : driver_run(driver, error);
-    driver_free(driver);
+    struct driver driver = *options;
+    driver.db = invocation->db;
+    driver.manifest = manifest;
+    driver.path = path;
+    driver.hooks = &hooks;
+    driver.report = (struct report){.json = invocation->json, .deployment = manifest->deployment};
+    bool done = invocation_value(invocation, "dry-run") != NULL ? driver_plan(&driver, error)
+                                                                : driver_run(&driver, error);
+    driver_free(&driver);
     hooks_free(&hooks);
     return done;
 }
 
 int rollout_run(struct invocation *invocation, const struct manifest *manifest, struct error *error)
 {
-    struct driver driver = {.yes = false};
+    struct driver options = {.yes = false};
     struct manifest then;
     const char *then_path = invocation_value(invocation, "then");
-    if (!read_options(invocation, &driver, error))
+    if (!read_options(invocation, &options, error))
         return FAILED;
     /* Read before anything is done: a file that cannot be read is no surprise at the end. */
     if (then_path != NULL && !manifest_read(&then, then_path, error))
         return FAILED;
-    bool done = drive(invocation, &driver, manifest, invocation->arguments[0],
+    bool done = drive(invocation, &options, manifest, invocation->arguments[0],
                       invocation_value(invocation, "hooks"), error);
     if (then_path != NULL) {
-        driver.may_switch = false;
-        driver.may_retire = false;
-        done = done && drive(invocation, &driver, &then, then_path, NULL, error);
+        done = done && drive(invocation, &options, &then, then_path, NULL, error);
         manifest_free(&then);
     }
     return done ? DONE : FAILED;

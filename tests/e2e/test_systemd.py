@@ -10,7 +10,8 @@ import subprocess
 
 import pytest
 
-from lib.paths import BUILD, module
+from lib.paths import BUILD, SOURCE, module
+from lib.rollout import build_ids, entry, manifest
 from lib.systemd import Systemd
 
 PREFIX = "/opt/pgflow"
@@ -35,7 +36,7 @@ def systemd(public_folder, public_socket):
     subprocess.run(["cmake", "--install", BUILD, "--prefix", PREFIX, "--component", "host"], check=True,
                    stdout=subprocess.DEVNULL, env={**os.environ, "DESTDIR": str(staged)})
     (staged / "opt" / "pgflow" / "modules").mkdir()
-    for name in ("noop", "routed_v1"):
+    for name in ("noop", "routed_v1", "routed_v1_patched"):
         shutil.copy(module(name), staged / "opt" / "pgflow" / "modules")
     booted = Systemd(public_folder, {staged / "opt" / "pgflow": PREFIX, public_socket: SOCKETS})
     unit = (staged / "opt/pgflow/lib/systemd/system/pgflow-host@.service").read_text()
@@ -116,3 +117,29 @@ def test_host_that_does_not_cover_its_queue_is_starting_until_it_does(systemd, s
     database.until("select count(*) = 1 from pgflow.workers where standby and last_heartbeat_at > started_at")
     database.rows("select pgflow.delete_flow_and_data('lost')")
     systemd.until("pgflow-host@routed_main.service", NRestarts="1", **RUNNING)
+
+
+def test_driver_replaces_the_code_of_units_by_the_hooks_of_the_example(systemd, serve, database):
+    queues = ("routed_main", "routed_mail")
+    for queue in queues:
+        serve(queue, "routed_v1", **RUNNING)
+    example = (SOURCE / "packaging" / "hooks" / "systemd.hooks.json").read_text()
+    (commands,) = json.loads(example)["functions"].values()
+    install = f"cp {PREFIX}/modules/routed_v1_patched.so {PREFIX}/modules/new.so && mv {PREFIX}/modules/new.so {PREFIX}/modules/routed_v1.so"
+    hooks = {f"pgflow-host/{queue}": {
+        verb: [word.replace("@classify", f"@{queue}") for word in words] for verb, words in commands.items()} for queue in queues}
+    for function in hooks.values():
+        function["start"] = f"{install} && {' '.join(function['start'])}"
+    systemd.write("/run/A.hooks.json", json.dumps({"timeout": 60, "functions": hooks}))
+    systemd.write("/run/A.json", json.dumps(manifest("A", *(
+        entry(f"pgflow-host/{queue}", "replace", True, build_ids("routed_v1_patched"), queue=queue) for queue in queues))))
+    url = database.url.replace(os.environ["PGHOST"], SOCKETS)
+
+    done = systemd.enter("env", f"PGFLOW_DATABASE={url}", f"{PREFIX}/bin/pgflowctl", "rollout", "/run/A.json", "run")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    for queue in queues:
+        systemd.until(f"pgflow-host@{queue}.service", **RUNNING)
+    database.wait_run(database.start_flow("routed"))
+    working = database.rows("select info #>> '{modules,0,buildId}' from pgflow.workers where stopped_at is null and not standby")
+    assert [tuple(row) for row in working] == [tuple(build_ids("routed_v1_patched"))] * 2

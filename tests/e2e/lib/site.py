@@ -114,17 +114,20 @@ class Site:
             " and last_heartbeat_at > clock_timestamp() - interval '15 s' group by 1")
         return {row.function_name: row.modules for row in rows}
 
-    def log(self, function):
-        path = self.folder / f"{function}.log"
-        return path.read_text() if path.exists() else ""
+    def hosts_of(self, function):
+        """How many processes there are with this function's configuration."""
+        return sum(1 for words in self._command_lines().values() if f"{self.folder}/{function}.conf".encode() in words.split(b"\0"))
 
     def processes(self):
         """Of this site, by their configuration file on the command line."""
-        found = []
+        return [pid for pid, words in self._command_lines().items() if f"{self.folder}/".encode() in words and pid != os.getpid()]
+
+    @staticmethod
+    def _command_lines():
+        found = {}
         for folder in pathlib.Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                if str(self.folder).encode() in (folder / "cmdline").read_bytes() and int(folder.name) != os.getpid():
-                    found.append(int(folder.name))
+                found[int(folder.name)] = (folder / "cmdline").read_bytes()
         return found
 
     def end(self):
