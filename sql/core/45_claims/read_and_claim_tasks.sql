@@ -36,10 +36,16 @@ begin
   end if;
 
   select w.* into worker from pgflow.workers w where w.worker_id = $4;
-  -- Whoever is kept away by its own row is told so before the queue is looked at, which may be gone.
+  -- Whoever is kept away is told so even when the queue is gone.
   if worker.worker_id is not null and worker.deprecated_at is null and worker.stopped_at is null and not worker.standby
     and (lower(worker.queue_name) <> lower(queue_name)) is not true then
-    select d.next_due, d.lowest into next_due, lowest from pgflow._due_from_low_water(queue_name, moment) d;
+    begin
+      select d.next_due, d.lowest into next_due, lowest from pgflow._due_from_low_water(queue_name, moment) d;
+    exception when undefined_table then
+      if pgflow._fence_reason(worker, queue_name) is null then
+        raise;
+      end if;
+    end;
   end if;
   if next_due <= moment then
     select w.* into worker from pgflow.workers w where w.worker_id = $4 for share;

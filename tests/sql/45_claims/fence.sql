@@ -1,6 +1,6 @@
 -- Who may claim, and the claim that finds nothing.
 begin;
-select plan(25);
+select plan(28);
 select pgflow_test.chain('f');
 select pgflow.register_worker(pgflow_test.w(1), 'f', 'fn', pgflow_test.pairs('f/a'));
 select pgflow.start_flow('f', '{}');
@@ -56,6 +56,13 @@ select throws_ok($$select pgflow.read_and_claim_tasks('f', 1, 5, pgflow_test.w(1
   'a queue dropped behind our back is named');
 select results_eq($$select outcome, reason from pgflow.read_and_claim_tasks('nowhere', 1, 5, pgflow_test.w(1))$$,
   $$values ('fenced', 'other_queue')$$, 'the fence comes first');
+select pgflow.disable_worker_functions('{fn}');
+select is(pg_temp.claim(pgflow_test.w(1)), 'fenced must_stop', 'and so it does for a disabled function of a queue that is gone');
+select pgflow.enable_worker_function('fn');
+insert into pgflow.function_pins (function_name, deployment, queue_name, module_sets) values ('fn', 'd', 'f', '[["m"]]');
+select is(pg_temp.claim(pgflow_test.w(1)), 'fenced must_stop', 'and for a pin, of which this worker knows nothing');
+update pgflow.workers set info = info || '{"protocol": 2}' where worker_id = pgflow_test.w(1);
+select is(pg_temp.claim(pgflow_test.w(1)), 'fenced wrong_modules', 'or does');
 
 -- a delayed start
 select pgflow.create_flow('g'), pgflow.add_step('g', 'late', start_delay => 3600);
