@@ -86,6 +86,15 @@ static void complete_from_modules(const struct completion *completion, const cha
     cJSON_Delete(seen);
 }
 
+/* As rollout_progress names them. */
+static void complete_rollout_steps(const struct completion *completion)
+{
+    static const char *const names[] = {"load",  "fence",   "deprecate", "wait",  "deploy",
+                                        "apply", "confirm", "switch",    "drain", "retire"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        complete_one(completion, names[i], "");
+}
+
 static void complete_alternative(const struct completion *completion, const char *alternative)
 {
     const char *dot = strchr(alternative, '.');
@@ -98,6 +107,8 @@ static void complete_alternative(const struct completion *completion, const char
     else if (strcmp(alternative, "STEP") == 0)
         complete_from_modules(completion, completion->arguments, completion->argument_count,
                               "slug");
+    else if (strcmp(alternative, "ROLLOUT-STEP") == 0)
+        complete_rollout_steps(completion);
     else if (strcmp(alternative, "FOLDER") == 0)
         printf(":folders\n");
     else if (strcmp(alternative, "FILE") == 0 ||

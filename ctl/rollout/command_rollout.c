@@ -226,12 +226,12 @@ const struct command command_rollout = {
                 "pgflowctl rollout deployment.json run --dry-run\n"
                 "pgflowctl rollout deployment.json run --until confirm\n"
                 "pgflowctl rollout deployment.json abort\n",
-    .options = {{"until", "STEP", "run: end when this step is done, by its name in status"},
+    .options = {{"until", "ROLLOUT-STEP", "run: end when this step of status is done"},
                 {"dry-run", NULL, "run: show what it would do; change nothing, run no hook"},
                 {"yes", NULL, "run: do not ask before the switch and before a retirement"},
                 {"timeout", "SECONDS", "run: longest wait at one step (default: 900)"},
                 {"drain-timeout", "SECONDS", "run: longest wait for the drain (default: 86400)"},
-                {"hooks", "FILE", "run: hooks in another file than MANIFEST.hooks.json"},
-                {"then", "FILE", "run: drive this manifest once the first one is through"}},
+                {"hooks", "HOOKS.json", "run: hooks in another file than MANIFEST.hooks.json"},
+                {"then", "NEXT.json", "run: drive this manifest once the first one is through"}},
     .run = execute,
 };

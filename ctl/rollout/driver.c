@@ -48,6 +48,7 @@ struct round {
     struct driver *driver;
     const struct target *target;
     enum driver_step step; /* whose turn it is; STEP_NONE: all are done */
+    bool is_noted;
     struct buf lines;
     struct error *error;
 };
@@ -208,6 +209,16 @@ static enum turn read_turn(struct round *round, const struct db_rows *rows)
     return TURN_MOVED;
 }
 
+/* What nothing waits for, and somebody should know: old code that stands by for good. */
+static void tell_notes(struct round *round, const struct db_rows *rows)
+{
+    for (size_t i = 0; !round->is_noted && i < db_rows_count(rows); i++) {
+        if (*db_rows_text(rows, i, NOTES))
+            report_event(&round->driver->report, "note", "note", db_rows_text(rows, i, NOTES));
+    }
+    round->is_noted = true;
+}
+
 static enum turn look_and_take(struct round *round)
 {
     struct driver *driver = round->driver;
@@ -217,7 +228,10 @@ static enum turn look_and_take(struct round *round)
     if (rows == NULL)
         return TURN_STOPS;
     enum turn turn = read_turn(round, rows);
+    if (turn == TURN_MOVED && round->step == STEP_NONE)
+        tell_notes(round, rows);
     db_rows_destroy(rows);
+    driver->step = round->step;
     if (turn == TURN_STOPS || is_reached(round))
         return turn == TURN_STOPS ? TURN_STOPS : TURN_OVER;
     return take_step(round);
@@ -354,24 +368,12 @@ static bool drive_all(struct driver *driver, struct error *error)
     return turn != TURN_STOPS;
 }
 
-/* A driver that was just killed has its lock until its hook is ended. */
-static bool take_lock(struct driver *driver, struct error *error)
-{
-    uint64_t until_ms = clock_steady_ms() + LOCK_MS;
-    while (!driver_lock_take(driver->db, driver->lock, error)) {
-        if (error->code != ERROR_ANSWER_NO || clock_steady_ms() >= until_ms)
-            return false;
-        (void)db_sync_wait(driver->db, FIRST_LOOK_MS);
-    }
-    error_clear(error);
-    return true;
-}
-
 bool driver_run(struct driver *driver, struct error *error)
 {
     driver->lock = driver->manifest->deployment;
     driver->report.deployment = driver->lock;
-    if (!driver_lock_require_session(driver->db, error) || !take_lock(driver, error))
+    if (!driver_lock_require_session(driver->db, error) ||
+        !driver_lock_await(driver->db, driver->lock, error))
         return false;
     if (!drive_all(driver, error))
         return false;

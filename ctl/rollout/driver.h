@@ -49,6 +49,7 @@ extern const char *const driver_step_names[DRIVER_STEPS];
 struct host_memory {
     char *function;
     int starts, stops;
+    bool was_wrong; /* its last start brought other code */
     uint64_t stopped_ms, next_start_ms;
 };
 
@@ -62,6 +63,7 @@ struct driver {
     bool yes;
     int timeout_s, drain_timeout_s;
 
+    enum driver_step step;       /* whose turn it is */
     bool may_switch, may_retire; /* was asked */
     struct host_memory *hosts;
     size_t host_count;

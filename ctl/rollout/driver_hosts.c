@@ -124,7 +124,8 @@ static void report_hook(const struct visit *visit, enum hook hook, const struct 
     if (run->status != 0)
         put_words(&text, run);
     if (buf_ok(&text))
-        report_event(&visit->driver->report, "", "hook", text.data);
+        report_event(&visit->driver->report, driver_step_names[visit->driver->step], "hook",
+                     text.data);
     buf_free(&text);
 }
 
@@ -228,6 +229,7 @@ static enum hosts stop(const struct visit *visit)
         return fail(visit, "the hook \"stop\" ran 3 times, and old hosts still run; stop them, and "
                            "see that \"start\" starts the code of the manifest");
     memory->stops++;
+    memory->was_wrong = memory->starts > 0;
     bool ran = act(visit, HOOK_STOP);
     memory->stopped_ms = clock_steady_ms();
     return ran ? HOSTS_CHANGED : HOSTS_FAILED;
@@ -242,7 +244,7 @@ static enum hosts start(const struct visit *visit)
                    visit->facts.function);
         return HOSTS_WAIT;
     }
-    if (memory->starts >= TRIES && memory->stops > 0)
+    if (memory->starts >= TRIES && memory->was_wrong)
         return fail(visit,
                     "the hook \"start\" ran 3 times, and its hosts carry other code than the "
                     "manifest names");
@@ -253,6 +255,7 @@ static enum hosts start(const struct visit *visit)
     memory->next_start_ms =
         clock_steady_ms() + clock_backoff_ms(PAUSE_MS, LONGEST_PAUSE_MS, (uint32_t)memory->starts);
     memory->starts++;
+    memory->was_wrong = false;
     return ran ? HOSTS_CHANGED : HOSTS_FAILED;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "ctl/rollout/driver_lock.h"
 
+#include "base/clock.h"
 #include "ctl/query.h"
 #include "db/sync.h"
 
@@ -13,6 +14,7 @@
 
 /* NAMEDATALEN - 1; the server would cut it. */
 enum { SESSION_NAME = 64, HOST_NAME = 256 };
+enum { AWAIT_MS = 2000, PAUSE_MS = 50 };
 
 bool driver_lock_require_session(struct db_sync *db, struct error *error)
 {
@@ -89,4 +91,16 @@ bool driver_lock_take(struct db_sync *db, const char *deployment, struct error *
     bool took = strcmp(db_rows_text(rows, 0, 0), "t") == 0;
     db_rows_destroy(rows);
     return took || driver_lock_refuse(db, deployment, error);
+}
+
+bool driver_lock_await(struct db_sync *db, const char *deployment, struct error *error)
+{
+    uint64_t until_ms = clock_steady_ms() + AWAIT_MS;
+    while (!driver_lock_take(db, deployment, error)) {
+        if (error->code != ERROR_ANSWER_NO || clock_steady_ms() >= until_ms)
+            return false;
+        (void)db_sync_wait(db, PAUSE_MS);
+    }
+    error_clear(error);
+    return true;
 }

@@ -20,6 +20,10 @@ bool driver_lock_require_session(struct db_sync *db, struct error *error) MUST_C
 /* False: ERROR_ANSWER_NO with who has it, or the error of the question. */
 bool driver_lock_take(struct db_sync *db, const char *deployment, struct error *error) MUST_CHECK;
 
+/* The same, and tried for two seconds: a driver that was just killed has it until its hook is
+ * ended. */
+bool driver_lock_await(struct db_sync *db, const char *deployment, struct error *error) MUST_CHECK;
+
 /* ERROR_ANSWER_NO with who has the lock. Always false. */
 bool driver_lock_refuse(struct db_sync *db, const char *deployment, struct error *error);
 

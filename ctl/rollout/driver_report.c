@@ -92,8 +92,11 @@ void report_wait(const struct report *report, const char *step, const char *text
                        limit_s);
         print_json(report, step, "waits", text, more);
     } else {
-        printf("%-*s waits for %" PRIu64 " s, at most %d s:\n", STEP_COLUMN, step, seconds,
-               limit_s);
+        printf("%-*s ", STEP_COLUMN, step);
+        if (seconds == 0)
+            printf("waits, at most %d s, for:\n", limit_s);
+        else
+            printf("has waited %" PRIu64 " of at most %d s for:\n", seconds, limit_s);
         print_text("", text);
     }
     (void)fflush(stdout);

@@ -123,6 +123,7 @@ def test_commands_options_and_words_are_completed(alone):
     assert last(alone, "pgflowctl workers --watch --wa") == "--wa"
     assert last(alone, "pgflowctl --json functions dep") == "deprecate"
     assert last(alone, "pgflowctl rollout plan.json st") == "status"
+    assert last(alone, "pgflowctl rollout plan.json run --until dr") == "drain"
     assert last(alone, "pgflowctl graph --format d") == "dot"
     assert last(alone, f"pgflowctl exec {module('routed_v1')} --step prep") == "prepare"
     assert last(alone, "pgflow-host --drain") == "--drain-timeout"

@@ -1,8 +1,11 @@
 """pgflowctl rollout M run: the sequences driven to their end, with real hosts that hooks stop and start."""
 
+import re
+
 import pytest
 
 from lib.fleet import active, assert_ran_once, assert_wholly_one_version, flows_of, more
+from lib.paths import SOURCE, module
 from lib.rollout import Load, build_ids, wait_all
 from lib.site import Site
 
@@ -102,4 +105,84 @@ def test_shared_queues_go_from_v1_to_both_and_to_v2_alone_with_one_command(site,
     assert_ran_once(database, ran)
     assert_wholly_one_version(database)
     assert is_done(site, alone)
+    database.audit()
+
+
+# Steps whose lines do not depend on how fast a host ends or starts.
+STEADY = ("load ", "fence ", "apply ", "switch ", "retire ", "Safe: ", "Mend it", "restored", "pgflowctl: ")
+
+
+def steady(said):
+    """The steady lines, without what differs between two runs: which function it was, and build-ids."""
+    lines = [line for line in said.splitlines() if line.startswith(STEADY)]
+    return [re.sub(r'function "(audit|report)"', "function", line) for line in lines]
+
+
+def assert_page_shows(said, title):
+    """The guide's session has the same steady lines, in the same order."""
+    page = (SOURCE / "docs" / "operations" / "rollout.md").read_text()
+    session = page.split(f"<!-- driver: {title} -->\n```\n")[1].split("\n```\n")[0]
+    assert steady(session) == steady(said)
+
+
+AUDIT = {"audit": "license_audit", "report": "license_report"}
+
+
+def audits(site):
+    """V1 of the example at work under load."""
+    site.begin(AUDIT, ["license_audit_v1"])
+    load = Load(site.database, "license_audit", {"limit": 5, "report": str(site.folder / "report.md")}, pause=0.2)
+    more(load, 3)
+    return load
+
+
+def shown(site, *results):
+    """What was printed, without this test's folder."""
+    return "".join(one.stdout + one.stderr for one in results).replace(f"{site.folder}/", "")
+
+
+def test_version_1_of_the_example_gives_way_to_version_2(site, database):
+    load = audits(site)
+    both = site.sequence_a("both", AUDIT, ["license_audit_v1", "license_audit_v2"])
+    for function in AUDIT:
+        (site.folder / f"{function}.conf.next").replace(site.folder / f"{function}.conf.both")
+    alone = site.sequence_a("alone", AUDIT, ["license_audit_v2"])
+    site.hooks(alone)
+    site.hooks(both, start=site.start_hook("both"))
+
+    done = site.run(both, "--yes", "--then", alone)
+    more(load, 3)
+    load.stop()
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert load.refusals == []
+    wait_all(database, load.runs)
+    assert flows_of(database, load.runs[-3:]) == {"license_audit_v2"}
+    assert_page_shows(shown(site, done), "the example from version 1 to version 2")
+
+
+def test_broken_version_2_of_the_example_serves_nothing_and_is_taken_back(site, database):
+    load = audits(site)
+    broken = site.folder / "license_audit_v2.so"
+    broken.write_bytes(module("license_audit_v2").read_bytes()[:20000])
+    broken.chmod(0o755)
+    path = site.sequence_a("both", AUDIT, ["license_audit_v1", "license_audit_v2"])
+    site.next_release(AUDIT, ["license_audit_v1", broken])
+    site.hooks(path)
+    before = {function: (site.folder / f"{function}.conf").read_text() for function in AUDIT}
+
+    stopped = site.run(path)
+    for function, text in before.items():
+        (site.folder / f"{function}.conf").write_text(text)
+    back = site.ctl("rollout", path, "abort")
+    for function in AUDIT:
+        site.hook("start", function)
+    more(load, 3)
+    load.stop()
+
+    assert (stopped.returncode, back.returncode) == (1, 0), stopped.stdout + back.stderr
+    assert load.refusals == []
+    wait_all(database, load.runs)
+    assert flows_of(database, load.runs) == {"license_audit_v1"}
+    assert_page_shows(shown(site, stopped, back), "a version 2 that does not load")
     database.audit()

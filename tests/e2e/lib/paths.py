@@ -19,7 +19,7 @@ PATIENCE = 30.0 * (6 if VALGRIND else 2 if SANITIZED else 1)
 
 def module(name):
     """The file of a module by its name: an example or one of tests/plugins."""
-    for folder in ("plugins/examples", "tests/plugins", "bin", "modules"):
+    for folder in ("plugins/examples", "tests/plugins", "bin", "modules", "plugins"):
         found = sorted((BUILD / folder).rglob(f"{name}.so"))
         if found:
             return found[0]

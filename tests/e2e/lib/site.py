@@ -28,7 +28,7 @@ class Site:
         """The host's configuration; its modules are those."""
         self.queues[function] = queue
         lines = [f"queue = {queue}", f"function = {function}", f"database = {self.database.url}", "log-format = json",
-                 f"module-dir = {self.folder / 'modules'}", "activate = manual", *(f"plugin = {module(name)}" for name in modules)]
+                 f"module-dir = {self.folder / 'modules'}", "activate = manual", *(f"plugin = {name if os.sep in str(name) else module(name)}" for name in modules)]
         path = self.folder / f"{function}.conf"
         part = path.with_suffix(".part")
         part.write_text("\n".join(lines) + "\n")
