@@ -198,15 +198,18 @@ bool check_routes(struct reading *reading)
     return true;
 }
 
-/* The queue before folding. Slugs are at most LIMIT_SLUG, literals LIMIT_DESCRIPTOR_TEXT. */
+/* The queue before folding: that of pgflow._private_queue in queue mode step. Slugs are at most LIMIT_SLUG, literals LIMIT_DESCRIPTOR_TEXT. */
 static void derive_queue(const struct reading *reading, uint32_t i, char *out, size_t size)
 {
     const char *flow = reading->out->flow_slug;
     const struct descriptor_step *step = &reading->steps[i];
     if (reading->module.queue_mode == PGF_QUEUE_ROUTED)
         snprintf(out, size, "%s", step->queue);
-    else if (reading->module.queue_mode == PGF_QUEUE_STEP)
+    else if (reading->module.queue_mode == PGF_QUEUE_STEP &&
+             strlen(flow) + 2 + strlen(step->slug) <= LIMIT_QUEUE_NAME)
         snprintf(out, size, "%s__%s", flow, step->slug);
+    else if (reading->module.queue_mode == PGF_QUEUE_STEP)
+        snprintf(out, size, "%s__%u", flow, (unsigned)i);
     else
         snprintf(out, size, "%s", flow);
 }

@@ -213,7 +213,7 @@ Test(rules, derives_private_queues_from_the_slugs)
     descriptor_free(d);
 }
 
-Test(rules, refuses_a_derived_queue_name_of_48_bytes)
+Test(rules, names_a_private_queue_of_48_bytes_by_the_index_of_its_step)
 {
     struct sample s;
     sample_init(&s);
@@ -222,9 +222,21 @@ Test(rules, refuses_a_derived_queue_name_of_48_bytes)
     descriptor_free(accepts(&s.module));
     s.steps[0].slug = s.after_list[0] = s.after_both[0] = "a23456789b123456789c123456789d12345678";
 
+    struct descriptor *descriptor = accepts(&s.module);
+    cr_assert_str_eq(descriptor->steps[0].queue, "audit_v1__0");
+    descriptor_free(descriptor);
+}
+
+Test(rules, refuses_a_derived_queue_name_of_48_bytes)
+{
+    struct sample s;
+    sample_init(&s);
+    s.module.queue_mode = PGF_QUEUE_STEP;
+    s.module.flow_slug = "a23456789b123456789c123456789d123456789e123456";
+
     refuses(&s,
-            "steps[0].queue (step 'a23456789b123456789c123456789d12345678') is "
-            "\"Audit_v1__a23456789b123456789c123456789d12345678\" (48 bytes); expected a queue "
+            "steps[0].queue (step 'fetch') is "
+            "\"a23456789b123456789c123456789d123456789e123456__0\" (49 bytes); expected a queue "
             "name of at most 47 bytes; shorten the slugs that it is made of, or route the steps");
 }
 

@@ -21,6 +21,10 @@ begin
     raise exception 'flow slug or alias "%" is not valid', coalesce(bad, '(null)')
       using errcode = 'invalid_parameter_value',
             hint = 'Use 1 to 128 letters, digits and _, not starting with a digit; "run" is reserved.';
+  elsif flow_slug ~ '^_|_$|__' or alias ~ '^_|_$|__' then
+    raise exception 'flow slug or alias "%" is not valid', case when flow_slug ~ '^_|_$|__' then flow_slug else alias end
+      using errcode = 'invalid_parameter_value',
+            hint = 'Use no _ at its start or end and no __: private queues are named flow__step.';
   end if;
 
   select f.flow_slug, f.alias into taken

@@ -9,7 +9,8 @@ set search_path = ''
 as $$
 declare
   default_queue text := lower(flow.flow_slug);
-  private_queue text := lower(flow.flow_slug) || '__' || lower(step_slug);
+  private_queue text := pgflow._private_queue(
+    flow.flow_slug, step_slug, (select count(*)::int from pgflow.steps s where s.flow_slug = flow.flow_slug));
   route text := lower(queue_name);
 begin
   if flow.queue_mode = 'step' and coalesce(route, private_queue) = private_queue then

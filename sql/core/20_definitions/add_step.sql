@@ -38,10 +38,21 @@ begin
     perform pgflow._raise_unknown_flow(flow_slug);
   end if;
 
-  step := row(flow_slug, step_slug, step_type, null, coalesce(cardinality(deps_slugs), 0), null,
-              max_attempts, base_delay, timeout, start_delay, required_input_pattern,
-              forbidden_input_pattern, when_unmet, when_exhausted, false, null, null);
   deps_slugs := coalesce(deps_slugs, '{}');
+  -- By name: the columns of an adopted table stand in another order.
+  step.flow_slug := flow_slug;
+  step.step_slug := step_slug;
+  step.step_type := step_type;
+  step.deps_count := cardinality(deps_slugs);
+  step.opt_max_attempts := max_attempts;
+  step.opt_base_delay := base_delay;
+  step.opt_timeout := timeout;
+  step.opt_start_delay := start_delay;
+  step.required_input_pattern := required_input_pattern;
+  step.forbidden_input_pattern := forbidden_input_pattern;
+  step.when_unmet := when_unmet;
+  step.when_exhausted := when_exhausted;
+  step.wants_flow_input := false;
   perform pgflow._check_step(step, deps_slugs);
 
   if exists (select from pgflow.steps s
@@ -49,6 +60,7 @@ begin
     return pgflow._same_step(step, deps_slugs, lower(queue_name));
   end if;
 
+  perform pgflow._check_new_step_slug(flow_slug, step_slug);
   perform pgflow._check_may_grow(flow_slug, step_slug);
   perform pgflow._check_dependencies(flow_slug, step_slug, deps_slugs);
   step.queue_name := pgflow._route_new_step(flow, step_slug, queue_name);

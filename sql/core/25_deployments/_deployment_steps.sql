@@ -32,7 +32,7 @@ as $$
       select array_agg(d.slug order by d.slug collate "C")
       from jsonb_array_elements_text(coalesce(nullif(s.step -> 'dependencies', 'null'), '[]')) as d (slug)), '{}'),
     lower(case deployment ->> 'queueMode'
-      when 'step' then (deployment ->> 'flowSlug') || '__' || (s.step ->> 'slug')
+      when 'step' then pgflow._private_queue(deployment ->> 'flowSlug', s.step ->> 'slug', (s.position - 1)::int)
       when 'routed' then deployment -> 'routes' ->> (s.step ->> 'slug')
       else deployment ->> 'flowSlug'
     end),

@@ -1,35 +1,46 @@
--- Compiles a plain flow from its shape, or verifies the stored one. The form that
--- existing clients call. Returns {status: compiled | verified | recompiled |
--- mismatch, differences: [text]}. A mismatch changes nothing, unless is_local()
--- or allow_data_loss: then flow and data are deleted, the alias kept, and the
--- flow compiled anew.
+-- Compiles a plain flow from its shape, or verifies the stored one. The calls of clients and workers of pgflow.
+--
+-- shape        {"steps": [{slug, stepType, dependencies, ...}], "options": {...}}
+-- queue_mode   flow (one queue for the flow) or step (one a step); null is flow. A third argument without a type arrives
+--              here too: 'true' and 'false' mean allow_data_loss of the other form
+-- route_map    [{"stepSlug": ..., "queueName": ...}], every step in order: what the caller believes; null: not told
+-- allow_data_loss   a flow that differs is deleted with its data and compiled anew, as in a development database
+--
+-- Answers {status, differences: [text], mismatchKind}. status: compiled, verified, recompiled, or mismatch: nothing was
+-- changed; mismatchKind is then shape or routing, else null. A routed flow, which these callers cannot make, keeps its
+-- alias, mode and routes; only a route_map is compared with them.
 -- Locks: alias, slug; a recompile also as delete_flow_and_data.
--- Errors: 22023 bad shape, 42710 name taken, 55000 queue.
+-- Errors: 22023 bad shape, another queue_mode, a route_map that the mode does not give; 42710 name taken; 55000 queue.
 create function pgflow.ensure_flow_compiled(
   flow_slug text,
   shape jsonb,
-  allow_data_loss boolean default false
+  queue_mode text default 'flow',
+  route_map jsonb default null
 )
 returns jsonb
 language plpgsql
 set search_path = ''
 as $$
 declare
-  flow pgflow.flows := pgflow._lock_flow(flow_slug);
-  deployment jsonb := pgflow._plain_deployment(flow_slug, shape);
-  differences text[] := '{}'::text[];
-  status text;
+  mode text := lower(coalesce(queue_mode, 'flow'));
 begin
-  perform pgflow._check_deployment(deployment, false);
-  if flow.flow_slug is not null then
-    differences := pgflow._compare_flow_shapes(deployment, pgflow._get_flow_shape(flow_slug));
+  if mode in ('true', 'false') then
+    return pgflow._ensure_client_flow(flow_slug, shape, null, route_map, mode::boolean);
+  elsif mode not in ('flow', 'step') then
+    raise exception 'queue_mode "%" of flow "%" is not valid', queue_mode, flow_slug
+      using errcode = 'invalid_parameter_value',
+            hint = 'Give flow or step; a flow whose steps name their queues is made by a host.';
   end if;
+  return pgflow._ensure_client_flow(flow_slug, shape, mode, route_map, false);
+end
+$$;
 
-  status := pgflow._compile(flow, deployment, differences, pgflow.is_local() or coalesce(allow_data_loss, false));
-  if status in ('compiled', 'recompiled') then
-    select f.* into flow from pgflow.flows f where f.flow_slug = ensure_flow_compiled.flow_slug;
-    perform pgflow._activate_first(flow);
-  end if;
-  return jsonb_build_object('status', status, 'differences', to_jsonb(differences));
+create function pgflow.ensure_flow_compiled(flow_slug text, shape jsonb, allow_data_loss boolean)
+returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+begin
+  return pgflow._ensure_client_flow(flow_slug, shape, null, null, coalesce(allow_data_loss, false));
 end
 $$;

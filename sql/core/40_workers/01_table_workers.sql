@@ -2,6 +2,7 @@
 -- it polls, compared by lower(). info = {host, pid, version, modules: [{flow,
 -- file, buildId, sha256}], protocol}. standby: alive, claims nothing, has no pairs.
 -- needs_notify: it listens and takes no locks, so each start on its queue notifies it (docs/internals/wake.md).
+-- pgflow_version: of a TypeScript worker of pgflow, which inserts its own row.
 -- admitted_pin: the pin of its function under which its modules were found right.
 create table pgflow.workers (
   worker_id uuid primary key,
@@ -14,7 +15,8 @@ create table pgflow.workers (
   standby boolean not null default false,
   info jsonb not null default '{}',
   admitted_pin bigint,
-  needs_notify boolean not null default true
+  needs_notify boolean not null default true,
+  pgflow_version text
 );
 
 create index workers_queue_idx on pgflow.workers (lower(queue_name)) where stopped_at is null;

@@ -1,6 +1,6 @@
 -- Ownership of queues: created, adopted or refused.
 begin;
-select plan(21);
+select plan(23);
 
 -- Modes and names
 select pgflow.ensure_deployment(pgflow_test.deployment('Mixed', queue_mode => 'step', steps => '{a,B}'));
@@ -9,7 +9,7 @@ select results_eq($$ select step_slug, queue_name from pgflow.steps order by ste
 select results_eq($$ select queue_name::text from pgmq.list_queues() order by 1 $$, array['mixed__a', 'mixed__b'],
   'only queues that the routes use are made');
 select throws_ok(
-  $$ select pgflow.ensure_deployment(pgflow_test.deployment(repeat('f', 40), queue_mode => 'step', steps => '{ok,much_longer}')) $$,
+  $$ select pgflow.ensure_deployment(pgflow_test.deployment(repeat('f', 46), queue_mode => 'step', steps => '{ok,much_longer}')) $$,
   '22023', null, 'a private queue over 47 bytes is refused');
 select is_empty($$ select from pgflow.queues where queue_name like 'ff%' $$, 'atomically: the short one is not made either');
 select lives_ok(
@@ -18,14 +18,24 @@ select lives_ok(
 select is((select queue_name from pgflow.steps where flow_slug = repeat('r', 128)), 'shared_1',
   'routes are canonical');
 
--- Default queues that would coincide
-select pgflow.create_flow('a__b');
+-- A private queue of more than 47 bytes is named by the index of its step
+select pgflow.ensure_deployment(pgflow_test.deployment(repeat('L', 40), queue_mode => 'step', steps => '{ok,much_longer,exact}'));
+select results_eq($$ select step_slug, queue_name from pgflow.steps where flow_slug = repeat('L', 40) order by step_index $$,
+  $$ values ('ok'::text, repeat('l', 40) || '__ok'), ('much_longer', repeat('l', 40) || '__1'), ('exact', repeat('l', 40) || '__exact') $$,
+  'a longer one is named by the index of its step');
+select is(pgflow.ensure_flow_compiled(repeat('L', 40), '{"steps": [{"slug": "ok"}, {"slug": "much_longer"}, {"slug": "exact"}]}', 'step') ->> 'status', 'verified',
+  'and verified so');
+
+-- Default queues that would coincide; flows of earlier releases may have such slugs
+insert into pgflow.flows (flow_slug, alias) values ('a__b', 'a__b');
+insert into pgflow.queues (queue_name, kind, owner_flow_slug) values ('a__b', 'flow', 'a__b');
+select pgmq.create('a__b');
 select throws_ok(
   $$ select pgflow.ensure_deployment(pgflow_test.deployment('a', queue_mode => 'step', steps => '{b}')) $$, '55000',
   'queue "a__b" is private to flow "a__b" and cannot serve flow "a"',
   'a private queue that is another flow''s default queue is refused');
-select throws_ok($$ select pgflow.create_flow('mixed__a') $$, '55000',
-  'queue "mixed__a" is private to flow "Mixed" and cannot serve flow "mixed__a"', 'and the other way round');
+select throws_ok($$ select pgflow.create_flow('mixed__a') $$, '22023', 'flow slug or alias "mixed__a" is not valid',
+  'the other way round no new flow has such a slug');
 
 -- Private and shared
 select throws_ok($$ select pgflow.create_flow('shared_1') $$, '55000',

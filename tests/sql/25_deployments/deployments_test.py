@@ -79,10 +79,10 @@ def test_flows_that_share_new_queues_in_any_order_do_not_deadlock(database):
     assert database.session().value("select count(*) from pgflow.queues") == 12
 
 
-def test_the_default_queues_of_two_flows_never_coincide(database):
+def test_a_shared_and_a_private_queue_never_coincide(database):
     for i in range(5):
         outcomes = database.at_once([
-            ("select (pgflow.create_flow(%s)).flow_slug", f"x{i}__a"),
+            (DEPLOY, json.dumps({"flowSlug": f"y{i}", "queueMode": "routed", "routes": {"a": f"x{i}__a"}, "steps": [{"slug": "a"}]})),
             (DEPLOY, json.dumps({"flowSlug": f"x{i}", "queueMode": "step", "steps": [{"slug": "a"}]})),
         ])
 

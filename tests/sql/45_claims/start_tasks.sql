@@ -1,6 +1,6 @@
 -- The old form of the claim.
 begin;
-select plan(22);
+select plan(26);
 select pgflow_test.chain('Plain', '{a,b}');
 insert into pgflow.workers (queue_name, worker_id, function_name) values ('Plain', pgflow_test.w(1), 'ts');
 select pgflow.start_flow('Plain', '{"x": 1}', pgflow_test.w(n)) from generate_series(101, 103) n;
@@ -42,7 +42,8 @@ select is_empty(format($$select pgflow.start_tasks('Plain', '{%s}', pgflow_test.
 select ok((select :leftover in (select pgflow_test.archived('plain'))), 'its message is archived');
 
 -- refusals
-select throws_ok($$select pgflow.start_tasks('nope', '{1}', pgflow_test.w(1))$$, '42704', 'start_tasks: flow "nope" has no queue of its own', 'an unknown flow');
+select is_empty($$select pgflow.start_tasks('nope', '{1}', pgflow_test.w(1))$$, 'an unknown flow has no tasks');
+select is_empty($$select pgflow.start_tasks('nope', '{1}', pgflow_test.w(1), 'nowhere')$$, 'on no queue');
 select pgflow.ensure_deployment(pgflow_test.deployment('routed', null, 'routed', '{a}', '{"a": "common"}'));
 select throws_ok($$select pgflow.start_tasks('routed', '{1}', pgflow_test.w(1))$$, '42704', null, 'a flow without a queue of its own');
 select throws_ok($$select pgflow.start_tasks('routed', '{1}', pgflow_test.w(1), 'common')$$, '55000', 'start_tasks: queue "common" is shared', 'a shared queue');
@@ -53,7 +54,10 @@ select is((select status from pgflow.step_tasks where flow_slug = 'routed'), 'qu
 -- a private step queue; another flow's queue
 select pgflow.ensure_deployment(pgflow_test.deployment('private', null, 'step', '{a}'));
 select pgflow.start_flow('private', '{}', pgflow_test.w(110));
-select is((select step_slug from pgflow.start_tasks('private', '{1}', pgflow_test.w(1), 'private__a')), 'a', 'a step queue by its name');
+select is((select step_slug from pgflow.start_tasks('private', '{1}', pgflow_test.w(1), 'private__a', 'a')), 'a', 'a step queue by its name, and its step');
+select throws_ok($$select pgflow.start_tasks('private', '{1}', pgflow_test.w(1), 'private__a')$$, '22023', 'start_tasks: queue "private__a" is private to one step of flow "private", and no step is named', 'a step queue without its step');
+select throws_ok($$select pgflow.start_tasks('private', '{1}', pgflow_test.w(1), 'private__a', 'b')$$, '22023', 'start_tasks: step "b" of flow "private" is not routed to queue "private__a"', 'with another step');
+select throws_ok($$select pgflow.start_tasks('Plain', '{1}', pgflow_test.w(1), 'plain', 'a')$$, '22023', 'start_tasks: queue "plain" is not private to a step, and step "a" is named', 'a step where the queue has all');
 select is_empty($$select pgflow.start_tasks('private', (select array_agg(message_id) from pgflow.step_tasks where queue_name = 'plain'), pgflow_test.w(1), 'plain')$$,
   'another flow''s tasks are not given');
 select pgflow.start_flow('Plain', '{}', pgflow_test.w(111));
