@@ -11,19 +11,18 @@
 
 #include <stdio.h>
 
-/* A worker that registered no pairs (an older client) supports nobody knows
- * what: it counts neither as covering nor as lacking. */
+/* A worker that serves nothing here counts neither as covering nor as lacking. */
 static const char coverage_sql[] =
     "with live as ("
     "  select w.worker_id from pgflow.workers w"
     "  where lower(w.queue_name) = lower($1) and pgflow.worker_is_live(w.worker_id) and not "
     "w.standby"
-    "    and exists (select from pgflow.worker_task_pairs p where p.worker_id = w.worker_id)),"
+    "    and exists (select from pgflow.served_pairs(w.worker_id))),"
     " asked as (select * from pgflow.queue_coverage($1)),"
     " judged as ("
     "  select a.flow_slug, a.step_slug, a.reasons, l.worker_id,"
-    "    l.worker_id is not null and exists (select from pgflow.worker_task_pairs p"
-    "      where p.worker_id = l.worker_id and p.flow_slug = a.flow_slug"
+    "    l.worker_id is not null and exists (select from pgflow.served_pairs(l.worker_id) p"
+    "      where p.flow_slug = a.flow_slug"
     "        and p.step_slug = a.step_slug and not p.held) as covers"
     "  from asked a left join live l on true)"
     " select j.flow_slug as flow, j.step_slug as step, array_to_string(j.reasons, ' ') as reasons,"

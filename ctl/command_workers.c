@@ -34,8 +34,8 @@ static const struct query_print print = {
     " c.info ->> 'host' as host, (c.info ->> 'pid')::int as pid,"
     " coalesce((select string_agg(m ->> 'flow', ' ') from jsonb_array_elements("
     "   case jsonb_typeof(c.info -> 'modules') when 'array' then c.info -> 'modules' else '[]' end)"
-    "   m), (select string_agg(distinct p.flow_slug, ' ') from pgflow.worker_task_pairs p"
-    "   where p.worker_id = c.worker_id)) as flows" WHERE,
+    "   m), (select string_agg(distinct p.flow_slug, ' ') from pgflow.served_pairs(c.worker_id) p))"
+    " as flows" WHERE,
     .json_sql = CHOSEN
     "select c.worker_id as worker, c.queue_name as queue, c.function_name as function, c.state,"
     " c.standby, c.reason as fence, c.tasks, c.started_at, c.last_heartbeat_at, c.deprecated_at, "
@@ -45,8 +45,8 @@ static const struct query_print print = {
     "   case jsonb_typeof(c.info -> 'modules') when 'array' then c.info -> 'modules' else '[]' end)"
     "   m) as modules,"
     " (select coalesce(jsonb_agg(jsonb_build_object('flow', p.flow_slug, 'step', p.step_slug,"
-    "   'held', p.held) order by p.flow_slug, p.step_slug), '[]') from pgflow.worker_task_pairs p"
-    "  where p.worker_id = c.worker_id) as pairs" WHERE,
+    "   'held', p.held) order by p.flow_slug, p.step_slug), '[]') from"
+    "   pgflow.served_pairs(c.worker_id) p) as pairs, c.pgflow_version" WHERE,
     .nothing = "no workers",
     .flexible = 8,
 };

@@ -238,7 +238,6 @@ static const char functions_sql[] =
     "       cross join lateral pgflow.manifest_entries(n.deployment) m"
     "       where n.fenced_at > d.fenced_at and m.function_name = e.function_name))";
 
-/* A live worker that registered no pairs (an older client) may serve anything. */
 static const char work_sql[] =
     "with live as (select w.worker_id, lower(w.queue_name) as queue_name from pgflow.workers w"
     "   where not w.standby and pgflow.worker_is_live(w.worker_id)),"
@@ -246,10 +245,9 @@ static const char work_sql[] =
     "     c.reasons && array['executable', 'recoverable', 'draining'] as has_work,"
     "     'executable' = any (c.reasons) as waits"
     "   from pgflow.queues q cross join lateral pgflow.queue_coverage(q.queue_name) c"
-    "   where not exists (select from live l left join pgflow.worker_task_pairs p"
-    "     on p.worker_id = l.worker_id where l.queue_name = q.queue_name and"
-    "     (p.worker_id is null or (p.flow_slug = c.flow_slug and p.step_slug = c.step_slug"
-    "       and not p.held))))"
+    "   where not exists (select from live l cross join lateral pgflow.served_pairs(l.worker_id)"
+    "     p where l.queue_name = q.queue_name and p.flow_slug = c.flow_slug"
+    "       and p.step_slug = c.step_slug and not p.held))"
     " select case when bool_or(g.has_work) then 'problem' else 'warning' end,"
     "   format('queue %s: no live worker for %s%s', g.queue_name,"
     "     (array_agg(concat_ws('.', g.flow_slug, g.step_slug) order by g.waits desc, "

@@ -235,7 +235,7 @@ Test(rules, refuses_a_derived_queue_name_of_48_bytes)
     s.module.flow_slug = "a23456789b123456789c123456789d123456789e123456";
 
     refuses(&s,
-            "steps[0].queue (step 'fetch') is "
+            "steps[0].queue (step 'list') is "
             "\"a23456789b123456789c123456789d123456789e123456__0\" (49 bytes); expected a queue "
             "name of at most 47 bytes; shorten the slugs that it is made of, or route the steps");
 }

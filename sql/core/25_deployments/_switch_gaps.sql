@@ -1,6 +1,6 @@
 -- What keeps an alias from switching to a flow: queues of its steps without a live
 -- working worker, and live working workers there that lack one of the flow's pairs
--- (a held pair is a missing one; a worker that registered no pairs covers nothing,
+-- (a held pair is a missing one; a worker that serves no pairs covers nothing,
 -- but takes messages; one whose function is disabled for it claims nothing).
 -- No rows: the check passes. activate_flow and offer_activation both make it.
 -- Locks: none; workers come and go.
@@ -23,12 +23,12 @@ as $$
     select w.queue_name, w.worker_id, w.function_name,
            string_agg(format('"%s"', s.step_slug), ', ' order by s.step_index) as steps,
            count(*) > 1 as is_several,
-           not exists (select from pgflow.worker_task_pairs p where p.worker_id = w.worker_id) as has_no_pairs
+           not exists (select from pgflow.served_pairs(w.worker_id)) as has_no_pairs
     from working w
     join pgflow.steps s on s.flow_slug = _switch_gaps.flow_slug and s.queue_name = w.queue_name
     where not exists (
-      select from pgflow.worker_task_pairs p
-      where p.worker_id = w.worker_id and p.flow_slug = s.flow_slug and p.step_slug = s.step_slug and not p.held)
+      select from pgflow.served_pairs(w.worker_id) p
+      where p.flow_slug = s.flow_slug and p.step_slug = s.step_slug and not p.held)
     group by w.queue_name, w.worker_id, w.function_name
   )
   select t.queue_name, format('queue "%s" has no live worker', t.queue_name)

@@ -19,8 +19,7 @@ begin
                   case when u.carries then 'carries it' else 'polls a queue of it' end)
     from pgflow.workers w
     cross join lateral (
-      select exists (select from pgflow.worker_task_pairs p
-                     where p.worker_id = w.worker_id and p.flow_slug = deletion_blockers.flow_slug)
+      select exists (select from pgflow.served_pairs(w.worker_id) p where p.flow_slug = deletion_blockers.flow_slug)
                or w.info @> jsonb_build_object('modules', jsonb_build_array(
                     jsonb_build_object('flow', deletion_blockers.flow_slug))) as carries) as u
     where pgflow._is_live(w)

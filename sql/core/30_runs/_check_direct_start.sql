@@ -29,8 +29,8 @@ begin
   where s.flow_slug = _check_direct_start.flow_slug
     and pgflow._is_live(w) and not w.standby and not pgflow._must_stop(w.worker_id, w.function_name)
     and not exists (
-      select from pgflow.worker_task_pairs p
-      where p.worker_id = w.worker_id and p.flow_slug = s.flow_slug and p.step_slug = s.step_slug)
+      select from pgflow.served_pairs(w.worker_id) p
+      where p.flow_slug = s.flow_slug and p.step_slug = s.step_slug)
   order by s.step_index, w.started_at, w.worker_id
   limit 1;
   if lacking is not null then

@@ -1,5 +1,5 @@
 -- Why nobody takes the ready tasks of a step, as text for people. Where a live worker supports the pair: that they
--- wait for a free slot. A worker without registered pairs (of another program) is taken to serve its whole queue.
+-- wait for a free slot.
 -- Locks: none.
 create function pgflow._unserved_reason(flow_slug text, step_slug text, queue_name text)
 returns text
@@ -9,11 +9,9 @@ set search_path = ''
 as $$
   with live as (
     select w.worker_id, w.standby,
-           not exists (select from pgflow.worker_task_pairs p where p.worker_id = w.worker_id) and not w.standby
-           or exists (
-             select from pgflow.worker_task_pairs p
-             where p.worker_id = w.worker_id and p.flow_slug = _unserved_reason.flow_slug
-               and p.step_slug = _unserved_reason.step_slug) as supports
+           exists (
+             select from pgflow.served_pairs(w.worker_id) p
+             where p.flow_slug = _unserved_reason.flow_slug and p.step_slug = _unserved_reason.step_slug) as supports
     from pgflow.workers w
     where lower(w.queue_name) = _unserved_reason.queue_name and pgflow._is_live(w)
   ),

@@ -49,8 +49,7 @@ begin
               order by w.function_name, w.worker_id), '[]')
      from pgflow.workers w
      where pgflow._is_live(w)
-       and exists (select from pgflow.worker_task_pairs p
-                   where p.worker_id = w.worker_id and p.flow_slug = flow.flow_slug)),
+       and exists (select from pgflow.served_pairs(w.worker_id) p where p.flow_slug = flow.flow_slug)),
     b.blockers = '{}',
     b.blockers
   from (select pgflow._drain_blockers(flow.flow_slug) as blockers) as b;
