@@ -57,7 +57,8 @@ static const char look_as_client_sql[] =
     "   from jsonb_array_elements(g.steps) s where s ->> 'status' = 'failed') end,"
     " round(extract(epoch from coalesce((g.run ->> 'completed_at')::timestamptz,"
     "   (g.run ->> 'failed_at')::timestamptz) - (g.run ->> 'started_at')::timestamptz), 3)"
-    " from (select j -> 'run' as run, j -> 'steps' as steps"
+    " from (select j -> 'run' || case when j -> 'run' ? 'cancelled'"
+    "     then '{\"status\": \"cancelled\"}'::jsonb else '{}' end as run, j -> 'steps' as steps"
     "   from pgflow.get_run_with_states($1::uuid) j where j is not null) g";
 
 /* How this login may follow a run; NULL: not at all, and the error is set. Asked before a run

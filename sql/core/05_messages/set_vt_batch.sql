@@ -1,6 +1,6 @@
 -- Sets the visibility of several messages of one queue: message msg_ids[i]
 -- becomes visible vt_offsets[i] seconds from now. Returns the messages that
--- exist, as pgmq.read does. Locks: those rows, ascending.
+-- exist, as pgmq.read does; none for a null argument. Locks: those rows, ascending.
 -- Errors: 42P01, no such queue; 22023, arrays of different length.
 create function pgflow.set_vt_batch(queue_name text, msg_ids bigint[], vt_offsets int[])
 returns table (
@@ -10,7 +10,9 @@ set search_path = ''
 set enable_seqscan = off
 as $$
 begin
-  if coalesce(cardinality(msg_ids), 0) <> coalesce(cardinality(vt_offsets), 0) then
+  if queue_name is null or msg_ids is null or vt_offsets is null then
+    return;
+  elsif coalesce(cardinality(msg_ids), 0) <> coalesce(cardinality(vt_offsets), 0) then
     raise exception 'set_vt_batch: % msg_ids and % vt_offsets',
         coalesce(cardinality(msg_ids), 0), coalesce(cardinality(vt_offsets), 0)
       using errcode = 'invalid_parameter_value',
@@ -21,6 +23,7 @@ begin
     with wanted as (
       select w.msg_id, max(w.vt_offset) as vt_offset
       from unnest($1, $2) as w(msg_id, vt_offset)
+      where w.msg_id is not null and w.vt_offset is not null
       group by w.msg_id
     ), locked as (
       select m.msg_id

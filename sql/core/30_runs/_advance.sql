@@ -65,7 +65,7 @@ begin
     woken := pgflow._create_tasks(opened);
   end if;
 
-  if to_regprocedure('realtime.send(jsonb,text,text,boolean)') is not null then
+  if pgflow._wants_events() then
     perform pgflow._send_events(new_runs, closed || failed || opened);
   end if;
 end

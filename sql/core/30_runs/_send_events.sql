@@ -3,7 +3,8 @@
 --
 -- Topic pgflow:run:<run_id>. Events run:started|completed|failed and step:<slug>:started|completed|failed|skipped; the
 -- payload's event_type has no slug. A cancelled run is told as failed, with the reason: clients know no other end.
--- Whether realtime.send exists is asked by the callers; the statement that calls it is dynamic for that reason.
+-- Told are realtime.send, where it exists (by a dynamic statement for that reason), and emit_event, the hook of a site.
+-- Whether anybody listens is asked by the callers (_wants_events).
 -- Events are news, not state: what raises here is a warning and takes no result with it.
 -- Locks: none; the caller holds the runs.
 create function pgflow._send_events(new_runs uuid[], steps pgflow._step_ref[], reason text default null)
@@ -39,11 +40,21 @@ begin
   into names, run_ids, payloads
   from (select * from event order by phase, place, run_id) e;
 
-  execute $send$
-    select realtime.send(e.payload, e.name, 'pgflow:run:' || e.run_id, false)
-    from unnest($1, $2, $3) with ordinality as e (payload, name, run_id, place)
-    order by e.place
-  $send$ using payloads, names, run_ids;
+  -- A block each: when one of the two raises, the other has told nevertheless.
+  begin
+    if to_regprocedure('realtime.send(jsonb,text,text,boolean)') is not null then
+      execute $send$
+        select realtime.send(e.payload, e.name, 'pgflow:run:' || e.run_id, false)
+        from unnest($1, $2, $3) with ordinality as e (payload, name, run_id, place)
+        order by e.place
+      $send$ using payloads, names, run_ids;
+    end if;
+  exception when others then
+    raise warning 'pgflow: events were not sent: %', sqlerrm using errcode = sqlstate;
+  end;
+  perform pgflow.emit_event(e.payload, e.name, 'pgflow:run:' || e.run_id, false)
+  from unnest(payloads, names, run_ids) with ordinality as e (payload, name, run_id, place)
+  order by e.place;
 exception when others then
   raise warning 'pgflow: events were not sent: %', sqlerrm using errcode = sqlstate;
 end

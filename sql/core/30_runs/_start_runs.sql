@@ -32,8 +32,8 @@ begin
   from unnest(run_ids) as r (run_id)
   cross join unnest(plan.steps) s;
 
-  -- Where the schema realtime is, somebody may be told of it: see _advance.
-  if cardinality(run_ids) = 1 and plan.is_plain and steps > 0 and to_regnamespace('realtime') is null then
+  -- Where somebody is told of events: see _advance.
+  if cardinality(run_ids) = 1 and plan.is_plain and steps > 0 and not pgflow._wants_events() then
     woken := pgflow._create_first_tasks(run_ids[1], plan);
   else
     woken := pgflow._advance_new_runs(run_ids, plan);

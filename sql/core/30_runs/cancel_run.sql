@@ -41,7 +41,7 @@ begin
 
   select c.queue_names, c.message_ids into tasks from pgflow._end_tasks(stopped, 'cancelled') c;
   perform pgflow._archive(tasks.queue_names, tasks.message_ids);
-  if to_regprocedure('realtime.send(jsonb,text,text,boolean)') is not null then
+  if pgflow._wants_events() then
     -- The reference without a step is for the event of the run.
     perform pgflow._send_events(
       '{}', stopped || row(run.run_id, run.flow_slug, null, error)::pgflow._step_ref, error);

@@ -1,4 +1,5 @@
 -- A run and its step states as {run, steps}, the steps in the order of the definition; null when there is none.
+-- A cancelled run has the status failed here, which existing clients can end on, and cancelled: true beside it.
 -- The run id is the secret: whoever knows it may read the run. Locks: none.
 create function pgflow.get_run_with_states(run_id uuid)
 returns jsonb
@@ -11,7 +12,8 @@ as $$
 begin
   return (
     select jsonb_build_object(
-      'run', to_jsonb(r),
+      'run', to_jsonb(r) || case when r.status = 'cancelled'
+                                 then '{"status": "failed", "cancelled": true}'::jsonb else '{}' end,
       'steps', coalesce((
         select jsonb_agg(to_jsonb(st) order by s.step_index, st.step_slug)
         from pgflow.step_states st

@@ -2,8 +2,8 @@
 --
 -- The settings pgflow.functions_url and pgflow.functions_key, both or none.
 -- Otherwise the local stack's gateway when is_local(), or the project's address, and
--- the key, from vault.decrypted_secrets (supabase_project_id,
--- supabase_service_role_key) where that exists. Never the one from there and the
+-- the key, from vault.decrypted_secrets where that exists: supabase_project_id; pgflow_auth_secret, else
+-- supabase_service_role_key. An empty secret is none. The gateway of a local stack wants no key. Never the one from there and the
 -- other from here: any session may set an address, and the vault's key must not be
 -- sent to it.
 -- Locks: none.
@@ -23,8 +23,10 @@ begin
   if to_regclass('vault.decrypted_secrets') is not null then
     execute 'select
         max(s.decrypted_secret) filter (where s.name = ''supabase_project_id''),
-        max(s.decrypted_secret) filter (where s.name = ''supabase_service_role_key'')
-      from vault.decrypted_secrets s'
+        coalesce(max(s.decrypted_secret) filter (where s.name = ''pgflow_auth_secret''),
+                 max(s.decrypted_secret) filter (where s.name = ''supabase_service_role_key''))
+      from vault.decrypted_secrets s
+      where s.decrypted_secret <> '''''
     into project, key;
   end if;
   url := case when pgflow.is_local() then 'http://kong:8000/functions/v1'

@@ -1,7 +1,7 @@
 -- Pings the http functions that should have a worker and have none: enabled, past
 -- their debounce, without a live worker. One row each: invoked says whether a
 -- request was sent. It is sent by pg_net (net.http_post) where that is installed
--- and the endpoint is known; without, nothing is sent and the debounce stays.
+-- and the endpoint is known, without a key on a local stack that has none; else nothing is sent and the debounce stays.
 -- process functions are never pinged: their supervisor starts them.
 -- Locks: the function rows it pings, by skip locked,
 -- so that two at once ping once.
@@ -17,7 +17,8 @@ declare
   can_send boolean;
 begin
   select e.url, e.key into endpoint from pgflow._functions_endpoint() e;
-  can_send := endpoint.url is not null and endpoint.key is not null
+  can_send := (endpoint.key is not null and endpoint.url is not null
+               or pgflow.is_local() and endpoint.url = 'http://kong:8000/functions/v1')
     and exists (
       select from pg_catalog.pg_proc p
       where p.pronamespace = to_regnamespace('net') and p.proname = 'http_post');
@@ -39,8 +40,8 @@ begin
     if can_send then
       execute 'select net.http_post(url => $1, headers => $2, body => $3)'
       using endpoint.url || '/' || function_name,
-            jsonb_build_object('Authorization', 'Bearer ' || endpoint.key, 'apikey', endpoint.key,
-                               'Content-Type', 'application/json'),
+            jsonb_build_object('Content-Type', 'application/json') || case when endpoint.key is null then '{}' else
+              jsonb_build_object('Authorization', 'Bearer ' || endpoint.key, 'apikey', endpoint.key) end,
             '{}'::jsonb
       into request_id;
       update pgflow.worker_functions f

@@ -1,5 +1,5 @@
 begin;
-select plan(10);
+select plan(13);
 select pgmq.create('one');
 select pgmq.create('Two');
 select count(*) from pgmq.send_batch('one', array['{"n": 1}', '{"n": 2}', '{"n": 3}']::jsonb[]);
@@ -17,6 +17,9 @@ select lives_ok($$select pgflow._archive(null, null)$$, 'so are nulls');
 select is((select array_agg(s.msg_id order by s.msg_id) from pgflow.set_vt_batch('one', '{2,99}', '{3600,1}') s),
   array[2]::bigint[], 'set_vt_batch gives the messages that exist');
 select ok((select vt > clock_timestamp() + interval '59 minutes' from pgmq.q_one where msg_id = 2), 'each gets its own offset');
+select is_empty($$select pgflow.set_vt_batch('one', null, null)$$, 'nothing for nulls');
+select is_empty($$select pgflow.set_vt_batch('one', '{2}', null)$$, 'for one of them neither');
+select is_empty($$select pgflow.set_vt_batch('one', '{null}', '{1}')$$, 'nor for a null in an array');
 select throws_ok($$select pgflow.set_vt_batch('one', '{2}', '{1,2}')$$, '22023',
   'set_vt_batch: 1 msg_ids and 2 vt_offsets', 'arrays of different length are refused');
 select throws_ok($$select pgflow.set_vt_batch('gone', '{2}', '{1}')$$, '42P01', null, 'a missing queue is an error');

@@ -1,6 +1,6 @@
 -- Events for existing clients, through realtime.send where it exists.
 begin;
-select plan(23);
+select plan(30);
 
 select pgflow.create_flow('f', max_attempts => 1);
 select pgflow.add_step('f', 'a');
@@ -88,6 +88,39 @@ select is(pg_temp.events(), '{step:a:failed,run:failed}', 'after its step');
 create or replace function realtime.send(payload jsonb, event text, topic text, private boolean default true) returns void language plpgsql as $$ begin raise exception 'no partition'; end $$;
 set local client_min_messages = error;
 select is((select status from pgflow.start_flow('f', '1', pgflow_test.w(15))), 'started', 'a broken sender stops no run');
+
+create or replace function realtime.send(payload jsonb, event text, topic text, private boolean default true) returns void language sql as $$
+  insert into realtime.sent (payload, event, topic, private) values ($1, $2, $3, $4)
+$$;
+
+-- a map without elements: its only event has what step:started would have told
+truncate realtime.sent;
+select pgflow.create_flow('empty');
+select pgflow.add_step('empty', 'each', step_type => 'map');
+select pgflow.start_flow('empty', '[]', pgflow_test.w(31));
+select is((select payload - 'started_at' - 'completed_at' - 'run_id' from realtime.sent where event = 'step:each:completed'),
+  '{"event_type": "step:completed", "flow_slug": "empty", "step_slug": "each", "status": "completed", "output": [], "remaining_tasks": 0, "remaining_deps": 0}',
+  'an empty map tells what is left of it');
+select ok((select payload ? 'started_at' from realtime.sent where event = 'step:each:completed'), 'and when it started');
+
+-- a site's own hook, beside realtime and without it
+create table pg_temp.told (event text, topic text);
+grant all on pg_temp.told to public;
+create or replace function pgflow.emit_event(payload jsonb, event text, topic text, private boolean) returns void language sql as $$
+  insert into pg_temp.told values (event, topic) $$;
+select pgflow.create_flow('h');
+select pgflow.add_step('h', 'a');
+select pgflow.start_flow('h', '{}', pgflow_test.w(32));
+select results_eq('select * from told', $$values ('run:started', 'pgflow:run:10000000-0000-4000-8000-000000000032'), ('step:a:started', 'pgflow:run:10000000-0000-4000-8000-000000000032')$$, 'a hook hears what realtime hears');
+drop schema realtime cascade;
+select pgflow.cancel_run(pgflow_test.w(32), 'x');
+select is((select count(*) from told where event = 'run:failed'), 1::bigint, 'without realtime too; a cancelled run is told as failed');
+create or replace function pgflow.emit_event(payload jsonb, event text, topic text, private boolean) returns void language plpgsql as $$ begin raise 'no'; end $$;
+set local client_min_messages = error;
+select lives_ok($$select pgflow.start_flow('h', '{}', pgflow_test.w(33))$$, 'a hook that raises takes no start with it');
+reset client_min_messages;
+select is(pgflow.get_run_with_states(pgflow_test.w(32)) -> 'run' ->> 'status', 'failed', 'a client that reads a cancelled run sees an end that it knows');
+select is(pgflow.get_run_with_states(pgflow_test.w(32)) -> 'run' ->> 'cancelled', 'true', 'and what it was');
 
 select * from finish();
 rollback;

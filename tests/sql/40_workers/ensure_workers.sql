@@ -1,7 +1,7 @@
 -- ensure_workers and the cron names. net, cron and vault are small stand-ins with
 -- the signatures of pg_net, pg_cron and the vault: none of them can be installed here.
 begin;
-select plan(25);
+select plan(27);
 insert into pgflow.worker_functions (function_name, start_mode, enabled, last_invoked_at) values
   ('due', 'http', true, null), ('long_ago', 'http', true, '2020-01-01'), ('just_now', 'http', true, clock_timestamp()),
   ('off', 'http', false, null), ('served', 'http', true, null), ('host', 'process', true, null);
@@ -44,6 +44,11 @@ create table vault.decrypted_secrets (name text, decrypted_secret text);
 insert into vault.decrypted_secrets values ('supabase_project_id', 'abc'), ('supabase_service_role_key', 'k');
 select results_eq('select * from pgflow._functions_endpoint()',
   $$values ('https://abc.supabase.co/functions/v1', 'k')$$, 'the vault names project and key');
+insert into vault.decrypted_secrets values ('pgflow_auth_secret', '');
+select is((select key from pgflow._functions_endpoint()), 'k', 'an empty secret is none');
+update vault.decrypted_secrets set decrypted_secret = 'own' where name = 'pgflow_auth_secret';
+select is((select key from pgflow._functions_endpoint()), 'own', 'the secret for this comes first');
+delete from vault.decrypted_secrets where name = 'pgflow_auth_secret';
 set local pgflow.functions_url = 'http://elsewhere.test';
 select results_eq('select * from pgflow._functions_endpoint()', $$values ('http://elsewhere.test', null::text)$$,
   'its key is never sent to an address that a session has set');
@@ -75,11 +80,12 @@ select results_eq('select jobname, schedule, command from cron.job order by 1',
            ('pgflow_ensure_workers', '3 seconds', 'select pgflow.ensure_workers()'),
            ('pgflow_requeue_stalled_tasks', '15 seconds', 'select pgflow.requeue_stalled_tasks()')$$,
   'each job once, however often it is set up');
+insert into cron.job (jobname) values ('pgflow_of_another'), ('nightly');
 insert into cron.job_run_details
 select j.jobid, clock_timestamp() - h * interval '1 hour' from cron.job j, generate_series(1, 49, 12) h;
-select results_eq('select * from pgflow.cleanup_ensure_workers_logs()', 'values (3::bigint)', 'a day of log is kept');
-select results_eq('select * from pgflow.cleanup_ensure_workers_logs(2)', 'values (1::bigint)', 'or what is asked for');
-select is((select count(*) from cron.job_run_details), 11::bigint, 'other jobs'' logs stay');
+select results_eq('select * from pgflow.cleanup_ensure_workers_logs()', 'values (9::bigint)', 'a day of log is kept, of each of our jobs');
+select results_eq('select * from pgflow.cleanup_ensure_workers_logs(2)', 'values (3::bigint)', 'or what is asked for');
+select is((select count(*) from cron.job_run_details), 13::bigint, 'other jobs'' logs stay');
 select lives_ok('select pgflow.ensure_workers()', 'what cron calls works');
 
 select * from finish();
