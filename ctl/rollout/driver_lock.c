@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* NAMEDATALEN - 1; the server would cut it. */
-enum { SESSION_NAME = 64, HOST_NAME = 256 };
+enum { SESSION_NAME = 64, HOST_NAME = 256, USER_NAME = 32 };
 enum { AWAIT_MS = 2000, PAUSE_MS = 50 };
 
 bool driver_lock_require_session(struct db_sync *db, struct error *error)
@@ -71,10 +71,12 @@ bool driver_lock_is_free(struct db_sync *db, const char *deployment, struct erro
 static void name_session(char name[SESSION_NAME])
 {
     char host[HOST_NAME] = "";
+    char uid[USER_NAME];
     const char *user = getenv("USER");
+    (void)snprintf(uid, sizeof uid, "uid %lu", (unsigned long)getuid());
     (void)gethostname(host, sizeof host - 1);
     (void)snprintf(name, SESSION_NAME, "pgflowctl rollout %ld %.12s@%.20s", (long)getpid(),
-                   user != NULL && *user ? user : "uid", host);
+                   user != NULL && *user ? user : uid, host);
 }
 
 bool driver_lock_take(struct db_sync *db, const char *deployment, struct error *error)

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 1000, SHOWN = 4096, NOT_FOUND = 127, BY_SIGNAL = 128 };
+enum { LOOK_MS = 1000, LATE_MS = 2000, SHOWN = 4096, NOT_FOUND = 127, BY_SIGNAL = 128 };
 enum { VARIABLES = 3 };
 
 struct pipes {
@@ -108,7 +108,9 @@ static _Noreturn void be_keeper(const struct hook_run *run, struct pipes *pipes,
     close_end(&pipes->err[1]);
     struct pollfd polls[] = {{.fd = pidfd_open(hook, 0), .events = POLLIN},
                              {.fd = pipes->life[0], .events = POLLIN}};
-    while (polls[0].fd >= 0 && poll(polls, 2, -1) < 0 && errno == EINTR) {
+    /* The driver ends it at its timeout; one that is suspended cannot. */
+    int longest_ms = (int)(run->timeout_ms + LATE_MS);
+    while (polls[0].fd >= 0 && poll(polls, 2, longest_ms) < 0 && errno == EINTR) {
     }
     (void)kill(-hook, SIGKILL);
     _exit(wait_status(hook));

@@ -8,8 +8,9 @@
 #include "base/text_file.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 enum { TIMEOUT_S = 300, TIMEOUT_MOST_S = 86400 };
 
@@ -126,7 +127,8 @@ bool hooks_read(struct hooks *hooks, const char *path, const char *manifest_path
         hooks_free(hooks);
         return error_out_of_memory(error);
     }
-    if (path == NULL && access(hooks->path.data, F_OK) != 0) {
+    struct stat about;
+    if (path == NULL && stat(hooks->path.data, &about) != 0 && errno == ENOENT) {
         buf_clear(&hooks->path);
         return true;
     }

@@ -1,5 +1,6 @@
 """pgflowctl rollout M run: the sequences driven to their end, with real hosts that hooks stop and start."""
 
+import json
 import re
 
 import pytest
@@ -77,6 +78,23 @@ def test_sequence_b_switches_drains_and_retires_the_old_version_and_its_hosts(si
     assert_wholly_one_version(database)
     assert is_done(site, path)
     database.audit()
+
+
+def test_retired_functions_without_hooks_are_the_operators_to_stop(site, database):
+    site.begin(OLD_STAGED, ["staged_v1"])
+    path = site.sequence_b("B", OLD_STAGED, "staged_v1", NEW_STAGED, ["staged_v2"])
+    hooks = site.hooks(path)
+    commands = json.loads(hooks.read_text())
+    hooks.write_text(json.dumps({**commands, "functions": {function: commands["functions"]["*"] for function in NEW_STAGED}}))
+    stubborn = site.stand_by("old-first", "staged_v1__first", "staged_v1")
+
+    driver = site.start_driver(path, "--yes")
+    driver.output.wait_text('stop the supervisor of function "old-first", which is retired: no hooks file names it')
+    retired = database.value("select retired_at is not null from pgflow.flows where flow_slug = 'staged_v1'")
+    stubborn()
+
+    assert driver.wait() == 0, driver.said()
+    assert retired
 
 
 def test_shared_queues_go_from_v1_to_both_and_to_v2_alone_with_one_command(site, database):
@@ -161,7 +179,7 @@ def test_version_1_of_the_example_gives_way_to_version_2(site, database):
     assert_page_shows(shown(site, done), "the example from version 1 to version 2")
 
 
-def test_broken_version_2_of_the_example_serves_nothing_and_is_taken_back(site, database):
+def test_broken_version_2_of_the_example_serves_nothing_and_is_aborted(site, database):
     load = audits(site)
     broken = site.folder / "license_audit_v2.so"
     broken.write_bytes(module("license_audit_v2").read_bytes()[:20000])

@@ -100,7 +100,7 @@ def test_host_process_may_run_twice_and_makes_one_host(database, tmp_path):
     try:
         assert site.hook("status", "fn") == "stopped"
         site.hook("stop", "fn")
-        starts = [subprocess.Popen([HOOKS / "host-process", "start", tmp_path, "fn"], env=environment(**site.environment))
+        starts = [subprocess.Popen([HOOKS / "host-process", "start", tmp_path, "fn"], env=environment(**site.host_environment))
                   for _ in range(3)]
         assert [start.wait() for start in starts] == [0, 0, 0]
         site.hook("start", "fn")

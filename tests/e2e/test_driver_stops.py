@@ -192,7 +192,7 @@ def test_second_driver_is_told_who_is_at_work_and_abort_waits_for_its_end(site, 
     for refused in (second, back):
         assert refused.returncode == 1, refused.stdout
         assert 'another driver is at work on deployment "A": pgflowctl rollout ' + str(first.pid) in refused.stderr
-        assert 'user "postgres"' in refused.stderr and "server process" in refused.stderr
+        assert 'user "rollout_operator"' in refused.stderr and "server process" in refused.stderr
     assert then.returncode == 0, then.stderr
 
 
@@ -329,6 +329,19 @@ def test_hook_that_hangs_is_ended_as_a_group_at_its_timeout(site, begun):
 
     assert stopped.returncode == 1 and "not over after 1 s, its processes were ended" in stopped.stdout, stopped.stdout
     wait_gone(int((site.folder / "pid").read_text()))
+
+
+def test_hook_of_a_driver_that_is_suspended_ends_all_the_same(site, begun):
+    site.hooks(begun, start=f"echo $$ >{site.folder}/pid; sleep 1000")
+    hooks = json.loads(begun.with_name("A.hooks.json").read_text())
+    begun.with_name("A.hooks.json").write_text(json.dumps({**hooks, "timeout": 1}))
+    driver = site.start_driver(begun)
+    wait_until(lambda: (site.folder / "pid").exists() and (site.folder / "pid").read_text().strip())
+
+    driver.signal(signal.SIGSTOP)
+
+    wait_gone(int((site.folder / "pid").read_text()))
+    driver.kill()
 
 
 def test_wait_that_takes_too_long_says_what_for_and_leaves_the_facts_to_the_next(site, database, begun):

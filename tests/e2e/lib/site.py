@@ -6,10 +6,11 @@ import os
 import pathlib
 import signal
 import subprocess
+import uuid
 
 from .paths import CTL, HOST, PATIENCE, SOURCE, module
 from .programs import Program, environment, run_ctl, wait_gone, wait_until
-from .rollout import build_ids, entry, manifest
+from .rollout import OPERATOR, build_ids, entry, manifest, operator
 
 HOOKS = SOURCE / "packaging" / "hooks" / "host-process"
 
@@ -20,7 +21,10 @@ class Site:
 
     def __init__(self, database, folder):
         self.database, self.folder = database, folder
-        self.environment = {"PGFLOW_DATABASE": database.url, "HOST_PROGRAM": HOST}
+        # The driver is an operator and nothing else; hosts have their login in their configuration.
+        operator(database)
+        self.host_environment = {"HOST_PROGRAM": HOST}
+        self.environment = {"PGFLOW_DATABASE": database.url.replace(f"{os.environ['PGUSER']}@", f"{OPERATOR}@"), "HOST_PROGRAM": HOST}
         self.queues = {}
         (folder / "modules").mkdir()
 
@@ -42,13 +46,20 @@ class Site:
             self.hook("start", function)
         self.until_working(functions)
 
+    def stand_by(self, function, queue, plugin):
+        """A worker row that stands by whatever is said to it, as one whose supervisor brings it back; call it to end it."""
+        worker, info = str(uuid.uuid4()), json.dumps({"host": "here", "pid": 1, "modules": [{"flow": plugin, "buildId": build_ids(plugin)[0]}]})
+        self.database.rows("select pgflow.register_worker(%s, %s, %s, '{}', %s, true)", worker, queue, function, info)
+        self.database.rows("update pgflow.workers set last_heartbeat_at = clock_timestamp() + interval '1 hour' where worker_id = %s", worker)
+        return lambda: self.database.rows("select pgflow.mark_worker_stopped(%s)", worker)
+
     def until_working(self, functions):
         for function in functions:
             self.database.until("select exists (select from pgflow.workers where function_name = %s and stopped_at is null"
                                 " and not standby)", function)
 
     def hook(self, verb, function):
-        done = subprocess.run([HOOKS, verb, self.folder, function], env=environment(**self.environment), check=False,
+        done = subprocess.run([HOOKS, verb, self.folder, function], env=environment(**self.host_environment), check=False,
                               capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
