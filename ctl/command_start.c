@@ -21,14 +21,17 @@ enum { FIRST_PAUSE_MS = 20, LONGEST_PAUSE_MS = 500 };
 static bool start_run(struct invocation *invocation, const char *input, char *run_id, size_t size,
                       struct error *error)
 {
+    static const char plain_sql[] = "select run_id from pgflow.start_flow($1, $2::jsonb, "
+                                    "coalesce($3::uuid, gen_random_uuid()))";
+    static const char keyed_sql[] = "select run_id from pgflow.start_flow($1, $2::jsonb, $3::uuid,"
+                                    " jsonb_build_object('idempotencyKey', $4::text))";
     const char *given = invocation_value(invocation, "run-id");
-    const char *values[] = {invocation->arguments[0], input, given};
+    const char *key = invocation_value(invocation, "idempotency-key");
+    const char *values[] = {invocation->arguments[0], input, given, key};
     if (given != NULL && !text_is_uuid(given))
         return error_set(error, ERROR_USAGE, "--run-id '%s' is no UUID", given);
-    struct db_rows *rows = query_rows(invocation->db,
-                                      "select run_id from pgflow.start_flow($1, $2::jsonb, "
-                                      "coalesce($3::uuid, gen_random_uuid()))",
-                                      values, 3, error);
+    struct db_rows *rows = query_rows(invocation->db, key != NULL ? keyed_sql : plain_sql, values,
+                                      key != NULL ? 4 : 3, error);
     if (rows == NULL) {
         query_offer_flow(invocation->db, invocation->arguments[0], error);
         return false;
@@ -190,8 +193,10 @@ const struct command command_start = {
     .name = "start",
     .arguments = "FLOW",
     .summary = "start a run of an alias or of a concrete flow",
-    .help = "Prints the id of the new run. With --wait it stays until the run has ended. It then\n"
-            "exits with 0 if the run completed, and with 1 if it failed or was cancelled.\n",
+    .help =
+        "Prints the id of the new run. If a run with the same --idempotency-key exists, it\n"
+        "prints that run's id and starts none. With --wait it stays until the run has ended.\n"
+        "It then exits with 0 if the run completed, and with 1 if it failed or was cancelled.\n",
     .least = 1,
     .most = 1,
     .needs_database = true,
@@ -201,6 +206,8 @@ const struct command command_start = {
     .run = execute,
     .options = {{"input", "JSON|@FILE|-", "the run's input (default: {}); - reads stdin"},
                 {"run-id", "UUID", "the id of the new run (default: a random one)"},
+                {"idempotency-key", "KEY",
+                 "the same key is the same start: repeat it without harm"},
                 {"wait", NULL, "until the run has ended"},
                 {"output", NULL, "with --wait: print only the run's output"},
                 {"timeout", "S", "with --wait: give up after S seconds, exit 1"}},

@@ -227,3 +227,15 @@ def test_the_commands_of_the_page_on_failed_runs_put_a_night_right(database, hos
     assert database.rows("select r.status, count(*)::int from pgflow.run_restarts x join pgflow.runs r using (run_id) group by 1 order by 1") == [
         ("completed", 60), ("failed", 40)]
     database.audit()
+
+
+def test_a_start_that_is_repeated_with_its_key_starts_nothing(database):
+    database.rows("select pgflow.create_flow('order')")
+    database.rows("select pgflow.add_step('order', 'a')")
+
+    first, again, other, wrong = (ctl(database, "start", "order", "--idempotency-key", key, "--input", given)
+                                  for key, given in (("k", '{"n": 1}'), ("k", '{"n": 1}'), ("l", '{"n": 1}'), ("k", '{"n": 2}')))
+
+    assert first.stdout == again.stdout != other.stdout and (first.returncode, again.returncode) == (0, 0)
+    assert wrong.returncode == 64 and 'idempotencyKey "k" was used with another input' in wrong.stderr
+    assert database.value("select count(*) from pgflow.runs") == 2

@@ -51,6 +51,7 @@ begin
 
   delete from pgflow.step_tasks t using unnest(run_ids) i (run_id) where t.run_id = any (array[i.run_id]);
   delete from pgflow.step_states s using unnest(run_ids) i (run_id) where s.run_id = any (array[i.run_id]);
+  delete from pgflow.idempotency_keys ik using unnest(run_ids) i (run_id) where ik.run_id = any (array[i.run_id]);
   delete from pgflow.run_restarts rr using unnest(run_ids) i (run_id) where rr.run_id = any (array[i.run_id]);
   delete from pgflow.runs r using unnest(run_ids) i (run_id) where r.run_id = any (array[i.run_id]);
   delete from pgflow.deps d where d.flow_slug = flow.flow_slug;

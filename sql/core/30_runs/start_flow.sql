@@ -22,3 +22,43 @@ begin
   return query select r.* from pgflow.runs r where r.run_id = new_id;
 end
 $$;
+
+-- The same with options. idempotencyKey: the same key on one alias, while its run is kept, is the same start. The run that
+-- exists is returned, of whatever status, and nothing is started; two starts at once make one run. Another input under a
+-- used key is an error. A concrete slug uses the alias of its flow.
+--
+-- run_id    null: one is made
+-- options   null, or {"idempotencyKey": text}
+-- Locks: the flow's row for key share, the key's row. Errors: also 22023 an unknown option, or a key that is empty or
+-- longer than 255 characters; 23505 a key that was used with another input.
+create function pgflow.start_flow(flow_slug text, input jsonb, run_id uuid, options jsonb)
+returns setof pgflow.started_run
+language plpgsql
+security definer
+set search_path = ''
+-- planner: keys
+as $$
+declare
+  new_id uuid := coalesce(run_id, pgflow._new_run_id());
+  holder uuid := new_id;
+begin
+  perform pgflow._check_start_options(options);
+  if jsonb_typeof(options -> 'idempotencyKey') not in ('string', 'null') then
+    raise exception 'idempotencyKey is of type %', jsonb_typeof(options -> 'idempotencyKey')
+      using errcode = 'invalid_parameter_value', hint = 'Give a text.';
+  end if;
+  if options ->> 'idempotencyKey' is not null then
+    holder := (pgflow._claim_keys((pgflow._resolve_flow(flow_slug)).flow_slug, array[options ->> 'idempotencyKey'],
+                                  array[input], array[new_id]))[1];
+  end if;
+
+  if holder = new_id then
+    perform pgflow.start_flow(flow_slug, input, new_id);
+  end if;
+  return query
+  select r.run_id, r.flow_slug, r.status, r.input, r.output, r.remaining_steps, r.started_at, r.completed_at, r.failed_at,
+         holder = new_id
+  from pgflow.runs r
+  where r.run_id = holder;
+end
+$$;

@@ -1,5 +1,5 @@
 -- Deletes runs that ended longer ago than retention_interval, at most max_runs,
--- with their states, tasks, links to the runs they restart, archived messages and any live ones left, and worker
+-- with their states, tasks, idempotency keys, links to the runs they restart, archived messages and any live ones left, and worker
 -- rows and marks of coverage gaps silent for longer. Returns the number of runs deleted: call it until 0.
 -- Definitions and other flows' messages stay.
 -- Locks: the runs by skip locked, then their states, tasks and messages; worker
@@ -42,6 +42,7 @@ begin
   delete from pgflow.step_states ss where ss.run_id = any (doomed);
   perform pgflow._delete_messages(messages.queue_names, messages.message_ids);
   delete from pgflow.run_restarts rr where rr.run_id = any (doomed);
+  delete from pgflow.idempotency_keys ik where ik.run_id = any (doomed);
   delete from pgflow.runs r where r.run_id = any (doomed);
 
   with silent as (

@@ -1,0 +1,13 @@
+-- Keys that starts were given (start options, idempotencyKey): the same key on one alias is the same run. Touched only by
+-- starts with a key, and by deletion: a key goes with its run. Beside pgflow.runs, without a foreign key.
+create table if not exists pgflow.idempotency_keys (
+  alias text not null,
+  key text not null,
+  run_id uuid not null,
+  created_at timestamptz not null default clock_timestamp(),
+  primary key (alias, key),
+  constraint idempotency_keys_key_has_a_length check (length(key) between 1 and 255)
+);
+
+-- Deletion asks for the keys of runs.
+create index if not exists idempotency_keys_by_run on pgflow.idempotency_keys (run_id);
