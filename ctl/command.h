@@ -36,9 +36,10 @@ struct command {
     bool needs_database;
     /* NULL, or whether it needs none for these arguments. */
     bool (*is_offline)(const struct invocation *invocation);
-    bool connects_itself;  /* from URL and environment, which stay readable for it */
-    bool hidden;           /* for programs: neither listed nor offered */
-    bool runs_without_one; /* when it cannot be reached, too: see unreachable */
+    const char *database_option; /* NULL, or one whose value names the database, too */
+    bool connects_itself;        /* from URL and environment, which stay readable for it */
+    bool hidden;                 /* for programs: neither listed nor offered */
+    bool runs_without_one;       /* when it cannot be reached, too: see unreachable */
     int (*run)(struct invocation *invocation, struct error *error);
     struct command_option options[COMMAND_OPTIONS]; /* ends with a NULL name */
 };
@@ -99,6 +100,7 @@ extern const struct command command_inspect;
 extern const struct command command_new;
 extern const struct command command_lint;
 extern const struct command command_compare;
+extern const struct command command_preflight;
 extern const struct command command_exec;
 extern const struct command command_start;
 extern const struct command command_runs;
@@ -115,6 +117,7 @@ extern const struct command command_activate;
 extern const struct command command_coverage;
 extern const struct command command_graph;
 extern const struct command command_options;
+extern const struct command command_snapshot;
 extern const struct command command_drain;
 extern const struct command command_retire;
 extern const struct command command_delete;

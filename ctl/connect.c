@@ -46,6 +46,14 @@ static void print_warning(const char *text)
     (void)fputc('\n', stderr);
 }
 
+/* What the command line names: the option of the command, else --database. */
+static const char *named_database(const struct invocation *invocation)
+{
+    const char *option = invocation->command != NULL ? invocation->command->database_option : NULL;
+    const char *named = option != NULL ? invocation_value(invocation, option) : NULL;
+    return named != NULL ? named : invocation->database;
+}
+
 bool invocation_connect(struct invocation *invocation, struct error *error)
 {
     const char *path = invocation->config != NULL ? invocation->config : getenv("PGFLOW_CONFIG");
@@ -57,7 +65,7 @@ bool invocation_connect(struct invocation *invocation, struct error *error)
             return false;
     }
     struct db_sync_config config = {
-        .url = db_address_choose(invocation->database, configured),
+        .url = db_address_choose(named_database(invocation), configured),
         .name = "pgflowctl",
         .connect_timeout_s = invocation->hurried ? 1 : CONNECT_TIMEOUT_S,
         .statement_deadline_ms = invocation->hurried ? 1000 : STATEMENT_DEADLINE_MS,

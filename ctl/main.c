@@ -12,6 +12,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Connecting comes before the command runs: the URL is wiped in between. */
@@ -22,6 +23,17 @@ static bool needs_database(const struct invocation *invocation)
            !(command->is_offline != NULL && command->is_offline(invocation));
 }
 
+/* --database is wiped by options_wipe_secrets. */
+static void wipe_named_database(const struct invocation *invocation, int argc, char **argv)
+{
+    const char *option = invocation->command->database_option;
+    const char *named = option != NULL ? invocation_value(invocation, option) : NULL;
+    size_t size = named != NULL ? strlen(named) : 0;
+    for (int i = 1; i < argc && size > 0; i++)
+        if (named >= argv[i] && named <= argv[i] + strlen(argv[i]))
+            memset(argv[i] + (named - argv[i]), 'x', size);
+}
+
 static int run_command(struct invocation *invocation, int argc, char **argv, struct error *error)
 {
     if (needs_database(invocation) && !invocation_connect(invocation, error)) {
@@ -29,6 +41,8 @@ static int run_command(struct invocation *invocation, int argc, char **argv, str
             return FAILED;
         invocation->unreachable = *error;
     }
+    if (needs_database(invocation))
+        wipe_named_database(invocation, argc, argv);
     if (!invocation->command->connects_itself)
         options_wipe_secrets(argc, argv, environ);
     bool fits = invocation->db == NULL || invocation->command->runs_without_one ||

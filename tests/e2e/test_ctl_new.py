@@ -82,7 +82,7 @@ def test_new_flow_is_a_module_that_nothing_can_be_said_against(made, prefix):
     assert made.stat().st_size < 1 << 20  # every host keeps a copy; a static standard library's debug information is 12 MB
 
 
-def test_ci_job_stops_a_build_that_would_break_open_runs(made, prefix):
+def test_ci_job_stops_a_build_that_would_break_open_runs(made, prefix, database):
     """The job of the template, on the very build; with a released module of another contract; with the same one."""
     folder = made.parent.parent
     job = {"PATH": f"{prefix / 'bin'}:{os.environ['PATH']}"}
@@ -102,6 +102,18 @@ def test_ci_job_stops_a_build_that_would_break_open_runs(made, prefix):
 
     assert refused.returncode != 0, refused.stdout
     assert 'contract of step square: "n -> n * n" -> "n -> n * n, as text"' in refused.stdout, refused.stdout
+
+    # The same by what the database needs.
+    database.rows("select pgflow.ensure_deployment(%s)", run_ctl("inspect", made, "--json").stdout)
+    (folder / "released" / made.name).unlink()
+    (folder / "released" / "needs.json").write_text(run_ctl("snapshot", "--database", database.url).stdout)
+    run(["sh", "ci.sh", *options], folder, **job)
+    source.write_text(text.replace("n -> n * n", "n -> n * n, as text"))
+    refused = subprocess.run(["sh", "ci.sh", *options], cwd=folder, env={**os.environ, **job}, text=True, capture_output=True, check=False)
+    source.write_text(text)
+    run(["sh", "ci.sh", *options], folder, **job)
+
+    assert refused.returncode == 1 and "not safe" in refused.stdout, refused
     shutil.rmtree(folder / "released")
 
 

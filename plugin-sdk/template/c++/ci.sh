@@ -15,3 +15,7 @@ for module in build/*.so; do
     pgflowctl lint "$module"
   fi
 done
+# What the database needs, if somebody put it there: pgflowctl snapshot > released/needs.json
+if [ -e released/needs.json ]; then
+  pgflowctl preflight build/*.so --against released/needs.json
+fi
