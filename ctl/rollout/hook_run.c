@@ -19,7 +19,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 1000, LATE_MS = 2000, SHOWN = 4096, NOT_FOUND = 127, BY_SIGNAL = 128 };
+enum {
+    LOOK_MS = 1000,
+    LATE_MS = 2000,
+    TICK_MS = 20,
+    SHOWN = 4096,
+    NOT_FOUND = 127,
+    BY_SIGNAL = 128
+};
 enum { VARIABLES = 3 };
 
 struct pipes {
@@ -88,6 +95,15 @@ static int wait_status(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : BY_SIGNAL + WTERMSIG(status);
 }
 
+/* It may still be waited for. Where there are no descriptors of processes (below valgrind),
+ * this is asked again and again. */
+static bool has_ended(pid_t pid)
+{
+    siginfo_t about = {.si_pid = 0};
+    return waitid(P_PID, (id_t)pid, &about, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+           about.si_pid == pid;
+}
+
 /* The group is ended before its leader is waited for: until then nobody else can
  * have its number. */
 static _Noreturn void be_keeper(const struct hook_run *run, struct pipes *pipes,
@@ -109,9 +125,9 @@ static _Noreturn void be_keeper(const struct hook_run *run, struct pipes *pipes,
     struct pollfd polls[] = {{.fd = pidfd_open(hook, 0), .events = POLLIN},
                              {.fd = pipes->life[0], .events = POLLIN}};
     /* The driver ends it at its timeout; one that is suspended cannot. */
-    int longest_ms = (int)(run->timeout_ms + LATE_MS);
-    while (polls[0].fd >= 0 && poll(polls, 2, longest_ms) < 0 && errno == EINTR) {
-    }
+    uint64_t until_ms = clock_steady_ms() + run->timeout_ms + LATE_MS;
+    while (!has_ended(hook) && polls[1].revents == 0 && clock_steady_ms() < until_ms)
+        (void)poll(polls, 2, polls[0].fd >= 0 ? LOOK_MS : TICK_MS);
     (void)kill(-hook, SIGKILL);
     _exit(wait_status(hook));
 }
@@ -140,7 +156,7 @@ static void watch(struct hook_run *run, struct pipes *pipes, pid_t keeper)
     struct pollfd polls[] = {{.fd = end, .events = POLLIN},
                              {.fd = pipes->out[0], .events = POLLIN},
                              {.fd = pipes->err[0], .events = POLLIN}};
-    while (end >= 0 && !(polls[0].revents & POLLIN)) {
+    while (!has_ended(keeper)) {
         uint64_t now_ms = clock_steady_ms();
         if (now_ms >= look_ms) {
             look_ms = now_ms + LOOK_MS;
@@ -149,7 +165,7 @@ static void watch(struct hook_run *run, struct pipes *pipes, pid_t keeper)
         run->timed_out = run->timed_out || now_ms - begin_ms >= run->timeout_ms;
         if (run->timed_out || run->was_ended)
             close_end(&pipes->life[1]);
-        (void)poll(polls, 3, (int)(look_ms > now_ms ? look_ms - now_ms : 0));
+        (void)poll(polls, 3, end < 0 ? TICK_MS : (int)(look_ms > now_ms ? look_ms - now_ms : 0));
         read_some(pipes->out[0], &run->out);
         read_some(pipes->err[0], &run->err);
         for (int i = 1; i < 3; i++) {
