@@ -203,11 +203,11 @@ const struct command command_preflight = {
     .run = execute,
     .options =
         {
-            {"queue", "NAME", "the queue of these hosts (default: that of the one plain flow)"},
+            {"queue", "QUEUE", "the queue of these hosts (default: that of the one plain flow)"},
             {"against", "DATABASE|FILE",
              "a database, or a snapshot, - for stdin (default: the database of --database)"},
-            {"function", "NAME", "the hosts' --function (default: pgflow-host/QUEUE)"},
-            {"adopt-queue", "NAMES", "the hosts' --adopt-queue, separated by commas"},
+            {"function", "FUNCTION", "the hosts' --function (default: pgflow-host/QUEUE)"},
+            {"adopt-queue", "QUEUES", "the hosts' --adopt-queue, separated by commas"},
             {"max-age", "AGE", "warn of an older snapshot: 90s, 30m, 24h, 7d (default: 24h)"},
             {"beside-live", NULL, "pairs that live hosts of the queue can run count as served"},
             {NULL, NULL, NULL},

@@ -82,11 +82,22 @@ static void explain_rights(struct db_sync *db, struct error *error)
                         "grant execute on function pgflow.needs_snapshot() to LOGIN");
 }
 
-bool snapshot_fetch(struct db_sync *db, struct buf *text, struct error *error)
+static bool put_document(struct buf *text, const char *document, struct error *error)
 {
     char digest[SNAPSHOT_DIGEST];
     struct json_view view;
 
+    if (!json_view_open(&view, document, strlen(document), error) ||
+        !snapshot_digest(view, digest, error))
+        return false;
+    buf_printf(text, "{\"digest\": \"%s\", ", digest);
+    buf_puts(text, document + 1);
+    buf_putc(text, '\n');
+    return buf_ok(text) || error_out_of_memory(error);
+}
+
+bool snapshot_fetch(struct db_sync *db, struct buf *text, struct error *error)
+{
     if (!check_schema(db, error))
         return false;
     struct db_rows *rows =
@@ -96,16 +107,9 @@ bool snapshot_fetch(struct db_sync *db, struct buf *text, struct error *error)
         return false;
     }
     const char *document = db_rows_text(rows, 0, 0);
-    bool ok = (document != NULL && document[0] == '{') ||
-              error_set(error, ERROR_INTERNAL, "the database gave no snapshot");
-    ok = ok && json_view_open(&view, document, strlen(document), error) &&
-         snapshot_digest(view, digest, error);
-    if (ok) {
-        buf_printf(text, "{\"digest\": \"%s\", ", digest);
-        buf_puts(text, document + 1);
-        buf_putc(text, '\n');
-        ok = buf_ok(text) || error_out_of_memory(error);
-    }
+    bool ok = document != NULL && document[0] == '{'
+                  ? put_document(text, document, error)
+                  : error_set(error, ERROR_INTERNAL, "the database gave no snapshot");
     db_rows_destroy(rows);
     return ok;
 }

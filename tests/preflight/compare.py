@@ -13,6 +13,7 @@ import json
 import pathlib
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -169,6 +170,7 @@ def main():
     arguments = parser.parse_args()
     counts = collections.Counter()
     rng, begun = random.Random(arguments.seed), time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(f"stopped, so far without a disagreement: {dict(counts)}"))
     make_template()
     in_sql(rng, arguments.pairs, counts)
     with_hosts(rng, arguments.hosts, counts)
