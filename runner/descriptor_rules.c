@@ -198,7 +198,8 @@ bool check_routes(struct reading *reading)
     return true;
 }
 
-/* The queue before folding: that of pgflow._private_queue in queue mode step. Slugs are at most LIMIT_SLUG, literals LIMIT_DESCRIPTOR_TEXT. */
+/* The queue before folding: that of pgflow._private_queue in queue mode step. Slugs are at most
+ * LIMIT_SLUG, literals LIMIT_DESCRIPTOR_TEXT. */
 static void derive_queue(const struct reading *reading, uint32_t i, char *out, size_t size)
 {
     const char *flow = reading->out->flow_slug;

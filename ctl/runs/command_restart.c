@@ -34,7 +34,7 @@ struct kind {
 
 #define PAGE_SQL(call)                                                                             \
     "with page as materialized (select f.run_id, f.at, row_number() over () as place"              \
-    "  from pgflow.find_runs($1::jsonb, $2::timestamptz, $3::uuid, $4::int, false) f), "                  \
+    "  from pgflow.find_runs($1::jsonb, $2::timestamptz, $3::uuid, $4::int, false) f), "           \
     "done as materialized (select d.* from " call " d) "                                           \
     "select p.run_id as run, p.at, d.new_run_id as new_run, d.refused"                             \
     " from page p left join done d on d.run_id = p.run_id order by p.place"
