@@ -78,3 +78,18 @@ def expected(release):
     holds = {"all": lambda _: True, "-0.16.0": lambda i: i <= 1, "0.16.0-": lambda i: i >= 1}
     lines = [line.rstrip("\n").split(" ", 1) for line in open(FOLDER / "expected.txt") if not line.startswith("#")]
     return {text for tag, text in lines if holds.get(tag, lambda i: RELEASES[i] == tag)(at)}
+
+
+def seed(database, runs, in_flight=0, stalled=0, orphans=0):
+    """Rows of every status (seed.sql says which), by generate_series; for millions too."""
+    for name, value in (("runs", runs), ("in_flight", in_flight), ("stalled", stalled), ("orphans", orphans)):
+        database.rows("select set_config('seed.' || %s, %s, false)", name, str(value))
+    database.rows((FOLDER / "seed.sql").read_text())
+
+
+def fingerprints(database):
+    """The hash of each function's body: runs of white space are one space, the ends are trimmed; then SHA-256 of UTF-8."""
+    return dict(database.rows("""
+        select format('%s.%s(%s)', p.pronamespace::regnamespace, p.proname, pg_get_function_identity_arguments(p.oid)),
+               encode(sha256(convert_to(btrim(regexp_replace(p.prosrc, '\\s+', ' ', 'g')), 'UTF8')), 'hex')
+        from pg_proc p where p.pronamespace::regnamespace::text in ('pgflow', 'pgflow_telemetry')"""))

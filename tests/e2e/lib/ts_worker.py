@@ -3,6 +3,7 @@
 What differs by release: 0.14.1 registers its function before it compiles and knows no queue mode; from 0.17.0 on the
 worker sends queue mode and routes, and names queue and step when it starts tasks; 0.17.1 tells its version."""
 
+import collections
 import json
 import threading
 import time
@@ -15,13 +16,17 @@ RELEASES = ("0.14.1", "0.16.0", "0.17.1")
 
 
 class TsWorker(threading.Thread):
-    """Works until stop(). `handler` gets (step, input, flow_input) and gives the output."""
+    """Works until stop(). `handler` gets (step, input, flow_input) and gives the output.
+
+    `handled` counts handler executions by task; `refused` has the errors that complete_task answered with.
+    """
 
     def __init__(self, url, release, flow, shape, queue_mode="flow", step=None, handler=None):
         super().__init__(daemon=True)
         self.release, self.flow, self.shape, self.queue_mode, self.step = release, flow, shape, queue_mode, step
         self.handler = handler or (lambda step, *_: {"by": release, "step": step})
         self.id, self.completed, self.error = str(uuid.uuid4()), 0, None
+        self.handled, self.refused = collections.Counter(), []
         self.queue = f"{flow}__{step}".lower() if step else flow.lower()
         self.connection = psycopg2.connect(url)
         self.connection.autocommit = True
@@ -74,15 +79,24 @@ class TsWorker(threading.Thread):
         flow_input = task["flow_input"]
         if flow_input is None:
             flow_input = self.ask("select input from pgflow.runs where run_id = %s", task["run_id"])[0]["input"]
+        self.handled[task["run_id"], task["step_slug"], task["task_index"]] += 1
         try:
             output = self.handler(task["step_slug"], task["input"], flow_input)
         except Exception as error:  # a handler's: reported
-            self.ask("select pgflow.fail_task(run_id => %s, step_slug => %s, task_index => %s, error_message => %s::text)",
-                     task["run_id"], task["step_slug"], task["task_index"], str(error))
+            self.fail(task, error)
             return
-        self.ask("select pgflow.complete_task(run_id => %s::uuid, step_slug => %s::text, task_index => %s::int, output => %s::jsonb)",
-                 task["run_id"], task["step_slug"], task["task_index"], json.dumps(output))
+        try:
+            self.ask("select pgflow.complete_task(run_id => %s::uuid, step_slug => %s::text, task_index => %s::int, output => %s::jsonb)",
+                     task["run_id"], task["step_slug"], task["task_index"], json.dumps(output))
+        except psycopg2.Error as error:  # the TypeScript worker takes it for the handler's own
+            self.refused.append(str(error))
+            self.fail(task, error)
+            return
         self.completed += 1
+
+    def fail(self, task, error):
+        self.ask("select pgflow.fail_task(run_id => %s, step_slug => %s, task_index => %s, error_message => %s::text)",
+                 task["run_id"], task["step_slug"], task["task_index"], str(error))
 
     def run(self):
         try:
