@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #define AGE_WITHOUT_OPTION (24 * 3600.0)
 
@@ -60,7 +60,8 @@ static void unload_modules(struct modules *modules)
 static bool is_file(const char *against)
 {
     size_t size = strlen(against);
-    return strcmp(against, "-") == 0 || access(against, F_OK) == 0 ||
+    struct stat status;
+    return strcmp(against, "-") == 0 || stat(against, &status) == 0 ||
            (size > 5 && strcmp(against + size - 5, ".json") == 0);
 }
 

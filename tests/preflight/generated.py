@@ -180,10 +180,10 @@ class World:
             given.append(Flow(rng, *rng.choice([(taken.slug.upper(), "other"), ("other", taken.slug), (taken.alias, taken.alias),
                                                 ("fresh", taken.alias.upper())]), queue))
         if rng.random() < 0.08 and queue in QUEUES:
-            stray = Flow(rng, "stray", "stray", queue)
+            loose = Flow(rng, "loose", "loose", queue)
             private = [q for flow in self.olds if flow.mode != "routed" for q in flow.queues()] + ["elsewhere"]
-            stray.steps.append(stray.random_step(rng, len(stray.steps)) | {"queue": rng.choice(private)})
-            given.append(stray)
+            loose.steps.append(loose.random_step(rng, len(loose.steps)) | {"queue": rng.choice(private)})
+            given.append(loose)
         unique = {flow.slug.lower(): flow for flow in given if queue in flow.queues()}
         return list(unique.values()), queue
 
