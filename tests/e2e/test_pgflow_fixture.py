@@ -121,6 +121,7 @@ def test_whoever_may_not_write_the_tables_may_not_work_through_the_functions(old
 
 def test_seeded_rows_have_every_status_and_what_is_in_flight_is_worked_off(old):
     pgflow.seed(old, 400, in_flight=40, stalled=3, orphans=7)
+    assert pgflow.catalogue(old) == pgflow.expected(old.release)
 
     statuses = {status for status, in old.rows("select distinct status from pgflow.step_tasks")}
     assert statuses == {"queued", "started", "completed", "failed"} | (set() if old.release == "0.14.1" else {"cancelled"})

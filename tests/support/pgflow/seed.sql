@@ -14,6 +14,9 @@ declare
   orphans bigint := current_setting('seed.orphans');
   has_queues boolean := exists (select from pg_attribute a where a.attrelid = 'pgflow.step_tasks'::regclass and a.attname = 'queue_name');
   has_cancelled boolean := to_regprocedure('pgflow.track_worker_function(text, text)') is not null;
+  dropped text[];
+  definitions text[];
+  statement text;
 begin
   perform pgflow.create_flow('Seed', max_attempts => 3, base_delay => 0, timeout => 60);
   perform pgflow.add_step('Seed', 'a');
@@ -26,6 +29,14 @@ begin
          ('5eed0000-0000-4000-8000-000000000002', 'Seed', 'seed-worker', now() - interval '1 day', null, now() - interval '1 day'),
          ('5eed0000-0000-4000-8000-000000000003', 'Seed', 'seed-worker', now() - interval '1 hour', now() - interval '1 hour', null);
 
+  -- Indexes are built once, behind the rows.
+  select array_agg(i.indexrelid::regclass::text), array_agg(pg_get_indexdef(i.indexrelid)) into dropped, definitions
+  from pg_index i
+  where i.indrelid in ('pgflow.runs'::regclass, 'pgflow.step_states'::regclass, 'pgflow.step_tasks'::regclass)
+    and not exists (select from pg_constraint c where c.conindid = i.indexrelid);
+  foreach statement in array dropped loop
+    execute 'drop index ' || statement;
+  end loop;
   set local session_replication_role = replica;
   create temporary table seeded on commit drop as
   select gen_random_uuid() as run_id, i,
@@ -100,6 +111,9 @@ begin
          case when t.status = 'started' then t.at + case t.step when 'a' then interval '63 seconds' else interval '93 seconds' end else t.at end,
          jsonb_build_object('flow_slug', 'Seed', 'run_id', t.run_id, 'step_slug', t.step, 'task_index', t.index)
   from seeded_task t where t.has_message;
+  foreach statement in array definitions loop
+    execute statement;
+  end loop;
   perform setval(pg_get_serial_sequence('pgmq.q_seed', 'msg_id'), (select max(t.message_id) from seeded_task t));
 end
 $$;
