@@ -102,6 +102,7 @@ extern const struct command command_lint;
 extern const struct command command_compare;
 extern const struct command command_preflight;
 extern const struct command command_exec;
+extern const struct command command_replay;
 extern const struct command command_start;
 extern const struct command command_runs;
 extern const struct command command_run;
