@@ -17,8 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { READ_SIZE = 256 * 1024 };
 #define MOST_QUEUED ((size_t)4 << 30)
 

@@ -39,8 +39,9 @@ bool findings_open(struct findings *findings, const struct plan *plan, bool has_
     findings->ignored = calloc(most, sizeof *findings->ignored);
     if (findings->steps == NULL || findings->ignored == NULL)
         return error_out_of_memory(error);
-    for (const char *at = ignored; at != NULL; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-        size_t size = strcspn(at, ",");
+    size_t size = 0;
+    for (const char *at = ignored; at != NULL; at = at[size] == ',' ? at + size + 1 : NULL) {
+        size = strcspn(at, ",");
         if (*at != '/')
             return error_set(error, ERROR_USAGE,
                              "--ignore: a path begins with /, as /items/*/at does");

@@ -158,9 +158,11 @@ bool plan_make(struct plan *plan, struct db_sync *db, const char *flow, const ch
                   (size_t)cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(new, "steps")) + 1;
     plan->steps = calloc(most, sizeof *plan->steps);
     plan->left = calloc(most, sizeof *plan->left);
-    bool ok = (plan->steps != NULL && plan->left != NULL) || error_out_of_memory(error);
-    if (ok && db_rows_count(rows) == 0)
-        ok = query_no_flow(db, flow, error);
+    if (plan->steps == NULL || plan->left == NULL) {
+        db_rows_destroy(rows);
+        return error_out_of_memory(error);
+    }
+    bool ok = db_rows_count(rows) > 0 || query_no_flow(db, flow, error);
     for (size_t row = 0; ok && row < db_rows_count(rows); row++)
         if (step == NULL || strcmp(step, db_rows_text(rows, row, SLUG)) == 0)
             add_step(plan, rows, row, flow, new, old);
