@@ -40,8 +40,6 @@ static const struct sock_filter program[] = {
     BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_CALLS, 0, 1),
     ANSWER(EPERM),
     REFUSE_CALL(SYS_io_uring_setup, ENOSYS),
-    REFUSE_CALL(SYS_ptrace, EPERM),
-    REFUSE_CALL(SYS_process_vm_writev, EPERM),
     REFUSE_CALL(SYS_unshare, EPERM),
     REFUSE_CALL(SYS_setns, EPERM),
     REFUSE_CALL(SYS_mount, EPERM),

@@ -175,6 +175,29 @@ def test_outcomes_are_compared_crash_and_failure(boxed, database, recorded, tmp_
     assert step(failed, "first")["fields"][0]["first"]["after"].startswith("failed: ")
 
 
+def test_a_handler_beyond_its_deadline_is_an_outcome(boxed, database, recorded, tmp_path):
+    database.rows("update pgflow.steps set opt_timeout = 1 where flow_slug = 'calm_v1' and step_slug = 'first'")
+    stuck = made(tmp_path, "stuck.so", HOOK="while(n==2)nanosleep(&(struct timespec){1,0},NULL)")
+
+    answer, status = report(database, stuck, "--step", "first")
+
+    found = step(answer, "first")
+    assert (status, found["replayed"], found["differing"], found["died"]) == (1, 12, 1, 1)
+
+
+def test_a_map_of_many_tasks_is_read_in_pages(boxed, database, recorded):
+    run = database.value("select run_id::text from pgflow.runs order by started_at desc limit 1")
+    database.rows(
+        "insert into pgflow.step_tasks (flow_slug, run_id, step_slug, task_index, queue_name, status, attempts_count, input, output,"
+        " queued_at, started_at, completed_at) select 'calm_v1', %s, 'each', n, 'calm_v1', 'completed', 1, to_jsonb(n), to_jsonb(n),"
+        " now(), now(), now() from generate_series(3, 3002) n", run,
+    )
+
+    answer, status = report(database, recorded, "--step", "each")
+
+    assert (status, step(answer, "each")["replayed"]) == (0, 3036)
+
+
 def test_nothing_leaves_the_box(boxed, database, recorded, tmp_path):
     socket_path = f"{os.environ['PGHOST']}/.s.PGSQL.{os.environ['PGPORT']}"
     mark = os.path.basename(os.environ["PGF_CLUSTER"])
