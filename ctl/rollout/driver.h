@@ -49,7 +49,8 @@ extern const char *const driver_step_names[DRIVER_STEPS];
 struct host_memory {
     char *function;
     int starts, stops;
-    bool was_wrong; /* its last start brought other code */
+    int stops_since_start; /* what ran before a start has nothing to do with what it brought */
+    bool was_wrong;        /* its last start brought other code */
     uint64_t stopped_ms, next_start_ms;
 };
 

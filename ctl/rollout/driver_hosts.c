@@ -225,10 +225,11 @@ static enum hosts fail(const struct visit *visit, const char *what)
 static enum hosts stop(const struct visit *visit)
 {
     struct host_memory *memory = visit->memory;
-    if (memory->stops >= TRIES)
+    if (memory->stops_since_start >= TRIES)
         return fail(visit, "the hook \"stop\" ran 3 times, and old hosts still run; stop them, and "
                            "see that \"start\" starts the code of the manifest");
     memory->stops++;
+    memory->stops_since_start++;
     memory->was_wrong = memory->starts > 0;
     bool ran = act(visit, HOOK_STOP);
     memory->stopped_ms = clock_steady_ms();
@@ -255,6 +256,7 @@ static enum hosts start(const struct visit *visit)
     memory->next_start_ms =
         clock_steady_ms() + clock_backoff_ms(PAUSE_MS, LONGEST_PAUSE_MS, (uint32_t)memory->starts);
     memory->starts++;
+    memory->stops_since_start = 0;
     memory->was_wrong = false;
     return ran ? HOSTS_CHANGED : HOSTS_FAILED;
 }
