@@ -39,8 +39,9 @@ def begun(site):
 
 
 def start_hosts(site, release="next"):
-    """What an operator does without hooks."""
+    """What an operator does without hooks, once the old host is gone: a start beside it would start nothing."""
     for function in ROUTED:
+        wait_until(lambda: site.hook("status", function) == "stopped")
         if release:
             shutil.copy(site.folder / f"{function}.conf.{release}", site.folder / f"{function}.conf")
         site.hook("start", function)
