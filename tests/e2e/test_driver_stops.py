@@ -302,7 +302,9 @@ def test_host_that_refuses_to_start_ends_in_a_safe_state_and_the_mended_one_goes
     broken.write_text(good)
     mended = site.run(begun)
 
-    assert stopped.returncode == 1 and "the host did not start, or ended at once" in stopped.stdout, stopped.stdout
+    assert stopped.returncode == 1, stopped.stdout
+    # Whether the start or the next look at the host finds out is a matter of milliseconds.
+    assert 'the hook "start" ran 3 times, and "status" says that its hosts do not run' in stopped.stderr, stopped.stderr
     assert mended.returncode == 0, mended.stderr
     database.wait_run(database.start_flow("routed"))
 
