@@ -202,7 +202,7 @@ static bool tell_end(struct box *box, struct error *error)
     const char *text;
     while (box_next(box, &answer, &text))
         if (answer.kind == BOX_FAILED)
-            return error_set(error, (enum error_code)answer.code, "%.*s", (int)answer.size, text);
+            return error_set(error, (int)answer.code, "%.*s", (int)answer.size, text);
     return error_set(error, ERROR_INTERNAL, "the process that runs the handlers ended");
 }
 
