@@ -109,7 +109,7 @@ static bool take_answers(struct replay *replay, struct error *error)
     const char *text = NULL;
     while (box_next(&replay->box, &answer, &text)) {
         if (answer.kind == BOX_FAILED)
-            return error_set(error, (enum error_code)answer.code, "%.*s", (int)answer.size, text);
+            return error_set(error, (int)answer.code, "%.*s", (int)answer.size, text);
         struct item *item = &replay->items[answer.id / BUILDS];
         if (!keep_ending(item, (enum build)(answer.id % BUILDS), &answer, text))
             return error_out_of_memory(error);
@@ -242,8 +242,7 @@ static bool await_modules(struct replay *replay, struct error *error)
             return false;
         while (count < replay->config.count && box_next(&replay->box, &answer, &text)) {
             if (answer.kind == BOX_FAILED)
-                return error_set(error, (enum error_code)answer.code, "%.*s", (int)answer.size,
-                                 text);
+                return error_set(error, (int)answer.code, "%.*s", (int)answer.size, text);
             replay->modules[count] = cJSON_ParseWithLength(text, answer.size);
             if (replay->modules[count++] == NULL)
                 return error_out_of_memory(error);
